@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_CORE_CONFIG_HPP
+#define CHEVRON_CORE_CONFIG_HPP
+
+//! @file
+//! The only macros of the library: execution-space marks that vanish without CUDA, and the version.
+
+#define CHEVRON_VERSION_MAJOR 0
+#define CHEVRON_VERSION_MINOR 1
+#define CHEVRON_VERSION_PATCH 0
+
+#if defined(__CUDACC__)
+#define CHEVRON_HD __host__ __device__
+#define CHEVRON_DEVICE __device__
+#else
+#define CHEVRON_HD
+#define CHEVRON_DEVICE
+#endif
+
+//! An inlined function of the hot path: the loops around it only vectorise when it vanishes.
+#define CHEVRON_INLINE CHEVRON_HD inline __attribute__((always_inline))
+
+namespace chevron {
+
+//! Version of the library, as one number that ranks compare when they meet: 10000 * major + 100 * minor + patch.
+inline constexpr int version =
+    10000 * CHEVRON_VERSION_MAJOR + 100 * CHEVRON_VERSION_MINOR + CHEVRON_VERSION_PATCH;
+
+}  // namespace chevron
+
+#endif
