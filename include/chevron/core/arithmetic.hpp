@@ -129,17 +129,6 @@ CHEVRON_INLINE constexpr A divide_by_count(A value, int count) noexcept {
   }
 }
 
-//! All ones where a < b, else 0. Spelled for 64 bits without a comparison, which plain SSE2 does not have.
-CHEVRON_INLINE constexpr std::int32_t less_mask(std::int32_t a, std::int32_t b) noexcept {
-  return a < b ? -1 : 0;
-}
-CHEVRON_INLINE constexpr std::int64_t less_mask(std::int64_t a, std::int64_t b) noexcept {
-  auto const x = static_cast<std::uint64_t>(a);
-  auto const y = static_cast<std::uint64_t>(b);
-  auto const sign = ((x & ~y) | (~(x ^ y) & (x - y))) >> 63;  // of a - b, or of a where that would overflow
-  return static_cast<std::int64_t>(std::uint64_t{0} - sign);
-}
-
 //! The bits of a float, and what their order as signed integers needs.
 template <StandardFloat T>
 struct FloatBits {
@@ -152,10 +141,6 @@ struct FloatBits {
   CHEVRON_INLINE static constexpr Signed ordered(Signed bits) noexcept {
     auto const sign = static_cast<Unsigned>(bits) >> (8 * sizeof(T) - 1);
     return bits ^ (static_cast<Signed>(Unsigned{0} - sign) & magnitude);
-  }
-  //! `a` where the mask is all ones, `b` where it is 0.
-  CHEVRON_INLINE static constexpr Signed select(Signed mask, Signed a, Signed b) noexcept {
-    return b ^ ((a ^ b) & mask);
   }
   //! `extreme`, or the NaN if a or b is one.
   CHEVRON_INLINE static constexpr T unless_nan(Signed extreme, Signed a, Signed b) noexcept {
@@ -170,14 +155,14 @@ CHEVRON_INLINE constexpr T minimum(T a, T b) noexcept {
   using Bits = FloatBits<T>;
   auto const x = bit_cast<typename Bits::Signed>(a);
   auto const y = bit_cast<typename Bits::Signed>(b);
-  return Bits::unless_nan(Bits::select(less_mask(Bits::ordered(x), Bits::ordered(y)), x, y), x, y);
+  return Bits::unless_nan(select(less_mask(Bits::ordered(x), Bits::ordered(y)), x, y), x, y);
 }
 template <StandardFloat T>
 CHEVRON_INLINE constexpr T maximum(T a, T b) noexcept {
   using Bits = FloatBits<T>;
   auto const x = bit_cast<typename Bits::Signed>(a);
   auto const y = bit_cast<typename Bits::Signed>(b);
-  return Bits::unless_nan(Bits::select(less_mask(Bits::ordered(y), Bits::ordered(x)), x, y), x, y);
+  return Bits::unless_nan(select(less_mask(Bits::ordered(y), Bits::ordered(x)), x, y), x, y);
 }
 
 template <StandardInteger T>

@@ -6,6 +6,7 @@
 
 #include <chevron/core/bits.hpp>
 #include <chevron/core/config.hpp>
+#include <chevron/core/narrow_float_ptx.hpp>
 
 //! @file
 //! Storage types for floats of 16 and 8 bits, and their conversions to and from float.
@@ -15,10 +16,11 @@
 //! survive. Results too large become infinity in half and bfloat16, and the largest finite value of that sign
 //! in the two 8-bit formats (infinities too), as in the CUDA Toolkit's constructors of those types.
 //!
-//! The code has no branches and shifts by constants only, so that loops over it vectorise even with SSE2.
-//! Nothing depends on the flush-to-zero or denormals-are-zero modes: bits are compared and moved as integers,
-//! and the three floating-point instructions that remain never see an operand or give a result for which
-//! those modes matter. The rounding mode must be to nearest, which is the default everywhere.
+//! GPUs have instructions for it. The code for all others has no branches and shifts by constants only, so
+//! that loops over it vectorise even with SSE2. Nothing depends on the flush-to-zero or denormals-are-zero
+//! modes: bits are compared and moved as integers, and the three floating-point instructions that remain
+//! never see an operand or give a result for which those modes matter. The rounding mode must be to nearest,
+//! which is the default everywhere.
 
 namespace chevron {
 
@@ -46,14 +48,14 @@ inline constexpr std::int32_t float_infinity_bits = 0x7f800000;
 
 //! The low bits of the result are the encoded value; F is one of the formats above.
 template <NarrowFormat F>
-CHEVRON_INLINE constexpr std::uint32_t encode(float value) noexcept {
+CHEVRON_INLINE constexpr std::int32_t encode(float value) noexcept {
   constexpr int dropped_bits = 23 - F.mantissa_bits;
   constexpr int rebias = 127 - F.exponent_bias;
   constexpr std::int32_t smallest_normal = (rebias + 1) << 23;
   constexpr std::int32_t all_ones = (std::int32_t{1} << F.sign_bit) - 1;
 
   auto const bits = bit_cast<std::uint32_t>(value);
-  auto const sign = (bits >> 31) << F.sign_bit;
+  auto const sign = static_cast<std::int32_t>((bits >> 31) << F.sign_bit);
   auto const magnitude = bits & 0x7fffffffu;
   auto const order = static_cast<std::int32_t>(magnitude);  // ordered like |value|, NaNs on top
 
@@ -68,10 +70,9 @@ CHEVRON_INLINE constexpr std::uint32_t encode(float value) noexcept {
   auto const subnormal =
       bit_cast<std::int32_t>(bit_cast<float>(magnitude) + anchor) - bit_cast<std::int32_t>(anchor);
 
-  auto const finite = order < smallest_normal ? subnormal : normal;
-  auto const bounded = finite < F.ceiling ? finite : F.ceiling;
-  bool const is_nan = order > float_infinity_bits;
-  return is_nan ? static_cast<std::uint32_t>(all_ones) : (static_cast<std::uint32_t>(bounded) | sign);
+  auto const finite = select(less_mask(order, smallest_normal), subnormal, normal);
+  auto const bounded = select(less_mask(finite, F.ceiling), finite, F.ceiling) | sign;
+  return select(less_mask(float_infinity_bits, order), all_ones, bounded);
 }
 
 //! The value that the low bits of `bits` encode; the bits above them must be 0.
@@ -90,16 +91,16 @@ CHEVRON_INLINE constexpr float decode(std::uint32_t bits) noexcept {
   auto const subnormal = bit_cast<std::int32_t>(static_cast<float>(magnitude) *
                                                 power_of_two(1 - F.exponent_bias - F.mantissa_bits));
 
-  auto const finite = magnitude < (1 << F.mantissa_bits) ? subnormal : normal;
-  auto const wide = magnitude < F.first_nan ? finite : special;
+  auto const finite = select(less_mask(magnitude, 1 << F.mantissa_bits), subnormal, normal);
+  auto const wide = select(less_mask(magnitude, F.first_nan), finite, special);
   return bit_cast<float>(static_cast<std::uint32_t>(wide) | sign);
 }
 
-CHEVRON_INLINE constexpr std::uint32_t encode_bfloat16(float value) noexcept {
+CHEVRON_INLINE constexpr std::int32_t encode_bfloat16(float value) noexcept {
   auto const bits = bit_cast<std::uint32_t>(value);
-  bool const is_nan = static_cast<std::int32_t>(bits & 0x7fffffffu) > float_infinity_bits;
-  auto const rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-  return is_nan ? 0x7fffu : rounded;
+  auto const rounded = static_cast<std::int32_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+  auto const order = static_cast<std::int32_t>(bits & 0x7fffffffu);
+  return select(less_mask(float_infinity_bits, order), std::int32_t{0x7fff}, rounded);
 }
 
 }  // namespace detail
@@ -111,9 +112,15 @@ struct half {
 
   //! The nearest half, ties to even; infinity beyond the largest finite one.
   CHEVRON_INLINE static constexpr half from_float(float value) noexcept {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) return {detail::ptx::encode_half(value)};
+#endif
     return {static_cast<std::uint16_t>(detail::encode<detail::half_format>(value))};
   }
   CHEVRON_INLINE constexpr float to_float() const noexcept {
+#if defined(__CUDA_ARCH__)
+    if (!__builtin_is_constant_evaluated()) return detail::ptx::decode_half(bits);
+#endif
     return detail::decode<detail::half_format>(bits);
   }
   CHEVRON_HD friend constexpr bool operator==(half, half) = default;
@@ -126,6 +133,9 @@ struct bfloat16 {
 
   //! The nearest bfloat16, ties to even; infinity beyond the largest finite one.
   CHEVRON_INLINE static constexpr bfloat16 from_float(float value) noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    if (!__builtin_is_constant_evaluated()) return {detail::ptx::encode_bfloat16(value)};
+#endif
     return {static_cast<std::uint16_t>(detail::encode_bfloat16(value))};
   }
   CHEVRON_INLINE constexpr float to_float() const noexcept {
@@ -141,26 +151,35 @@ struct float8_e4m3 {
 
   //! The nearest float8_e4m3, ties to even; +-448 beyond that.
   CHEVRON_INLINE static constexpr float8_e4m3 from_float(float value) noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    if (!__builtin_is_constant_evaluated()) return {detail::ptx::encode_e4m3(value)};
+#endif
     return {static_cast<std::uint8_t>(detail::encode<detail::e4m3_format>(value))};
   }
   CHEVRON_INLINE constexpr float to_float() const noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    if (!__builtin_is_constant_evaluated()) return detail::ptx::decode_e4m3(bits);
+#endif
     return detail::decode<detail::e4m3_format>(bits);
   }
   CHEVRON_HD friend constexpr bool operator==(float8_e4m3, float8_e4m3) = default;
 };
 
-//! @brief OCP 8-bit float with 5 exponent and 2 mantissa bits. It has infinities, but from_float never makes
-//! one.
+//! @brief OCP 8-bit float with 5 exponent and 2 mantissa bits. It has infinities, but from_float makes none.
 //! `==` compares the stored bits, as for chevron::half.
 struct float8_e5m2 {
   std::uint8_t bits;
 
   //! The nearest float8_e5m2, ties to even; +-57344 beyond that.
   CHEVRON_INLINE static constexpr float8_e5m2 from_float(float value) noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+    if (!__builtin_is_constant_evaluated()) return {detail::ptx::encode_e5m2(value)};
+#endif
     return {static_cast<std::uint8_t>(detail::encode<detail::e5m2_format>(value))};
   }
+  //! Exact through half, of which this is the upper byte.
   CHEVRON_INLINE constexpr float to_float() const noexcept {
-    return detail::decode<detail::e5m2_format>(bits);
+    return half{static_cast<std::uint16_t>(bits << 8)}.to_float();
   }
   CHEVRON_HD friend constexpr bool operator==(float8_e5m2, float8_e5m2) = default;
 };
