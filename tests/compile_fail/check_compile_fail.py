@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that wrong uses are refused with the right sentence. A file holds parts like
+
+    #if defined(CASE_no_row)  // expect-error: chevron: the table has no row for .* elements
+    ...
+    #endif
+
+It compiles as it is; with -DCASE_x it does not, and the compiler's output matches the expression beside the case.
+
+    check_compile_fail.py --include FOLDER FILE COMPILER...
+    check_compile_fail.py --self-test COMPILER...
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# Messages alone, without the source lines they are about, and never wrapped.
+FLAGS = ["-std=c++20", "-fsyntax-only", "-fno-diagnostics-color"]
+ONLY_FOR = {"g++": ["-fdiagnostics-plain-output"], "clang++": ["-ferror-limit=0", "-fno-caret-diagnostics", "-fmessage-length=0"]}
+
+CASE = re.compile(r"\bdefined\s*\(?\s*(CASE_\w+)|^\s*#\s*ifdef\s+(CASE_\w+)")
+EXPECTATION = re.compile(r"//\s*expect-error:\s*(.*\S)")
+
+
+def cases_of(text: str) -> tuple[dict[str, str], list[str]]:
+    """Each case's expression, and what is wrong with how the file is written."""
+    expected: dict[str, str] = {}
+    wrong = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = CASE.search(line)
+        if match is None:
+            if EXPECTATION.search(line):
+                wrong.append(f"line {number}: an expectation with no case on its line")
+            continue
+        name = match[1] or match[2]
+        expectation = EXPECTATION.search(line)
+        if expectation is not None:
+            if name in expected:
+                wrong.append(f"line {number}: {name} has two expectations")
+            expected[name] = expectation[1]
+        elif name not in expected:
+            wrong.append(f"line {number}: {name} has no `// expect-error: regex` where it is first named")
+    if not expected:
+        wrong.append("no case in it")
+    return expected, wrong
+
+
+def compile_file(compiler: list[str], include: pathlib.Path | None, file: pathlib.Path, *extra: str) -> tuple[bool, str]:
+    name = "clang++" if "clang" in pathlib.Path(compiler[-1]).name else "g++"
+    command = [*compiler, *FLAGS, *ONLY_FOR[name], *([f"-I{include}"] if include else []), *extra, str(file)]
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    return run.returncode == 0, run.stdout
+
+
+def failures(compiler: list[str], include: pathlib.Path | None, file: pathlib.Path) -> list[str]:
+    expected, wrong = cases_of(file.read_text(encoding="utf-8"))
+    found = [f"{file.name}: {what}" for what in wrong]
+    compiles, output = compile_file(compiler, include, file)
+    if not compiles:
+        found.append(f"{file.name}: without a case it must compile, but says:\n{output}")
+    for case, expression in expected.items():
+        compiles, output = compile_file(compiler, include, file, f"-D{case}")
+        if compiles:
+            found.append(f"{file.name}: {case} compiles")
+        elif not re.search(expression, output):
+            found.append(f"{file.name}: {case}: nothing matches `{expression}` in:\n{output}")
+    return found
+
+
+def self_test(compiler: list[str]) -> int:
+    good = """
+        template <int N> struct Ranks { static_assert(N > 1, "chevron: too few ranks"); };
+        Ranks<2> two;
+        #if defined(CASE_one)  // expect-error: chevron: too few .anks
+        Ranks<1> one;
+        #elif defined(CASE_none)  // expect-error: chevron: too few ranks
+        Ranks<0> none;
+        #endif
+        """
+    bad = {
+        "a case that compiles": good.replace("Ranks<1>", "Ranks<3>"),
+        "another sentence": good.replace("too few .anks", "too many ranks"),
+        "nothing compiles": good.replace("Ranks<2> two;", "Ranks<0> two;"),
+        "no expectation": good.replace("// expect-error: chevron: too few .anks", ""),
+        "no case": "int main() {}",
+        "an expectation off its line": good + "// expect-error: chevron",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, "rule.cpp")
+        file.write_text(good)
+        found = failures(compiler, None, file)
+        assert found == [], found
+        for what, text in bad.items():
+            file.write_text(text)
+            assert failures(compiler, None, file), f"{what}: was not noticed"
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--include", type=pathlib.Path)
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("words", nargs="+")
+    options = parser.parse_args()
+    if options.self_test:
+        return self_test(options.words)
+    found = failures(options.words[1:], options.include, pathlib.Path(options.words[0]))
+    print("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
