@@ -78,10 +78,15 @@ CHEVRON_INLINE constexpr double multiply(double a, double b) noexcept {
   asm("mul.rn.f64 %0, %1, %2;" : "=d"(product) : "d"(a), "d"(b));
   return product;
 }
-CHEVRON_INLINE constexpr float divide(float a, float b) noexcept {
-  if (__builtin_is_constant_evaluated()) return a / b;
+//! Division by a power of two is one exact multiplication, also where the quotient is subnormal.
+CHEVRON_INLINE constexpr float divide(float value, int count) noexcept {
+  auto const divisor = static_cast<float>(count);
+  if (__builtin_is_constant_evaluated()) return value / divisor;
+  if ((count & (count - 1)) == 0) {
+    return multiply(value, bit_cast<float>((254 << 23) - bit_cast<std::int32_t>(divisor)));
+  }
   float quotient{};
-  asm("div.rn.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));
+  asm("div.rn.f32 %0, %1, %2;" : "=f"(quotient) : "f"(value), "f"(divisor));
   return quotient;
 }
 
@@ -95,7 +100,9 @@ template <StandardFloat T>
 CHEVRON_INLINE constexpr T multiply(T a, T b) noexcept {
   return a * b;
 }
-CHEVRON_INLINE constexpr float divide(float a, float b) noexcept { return a / b; }
+CHEVRON_INLINE constexpr float divide(float value, int count) noexcept {
+  return value / static_cast<float>(count);
+}
 
 #endif
 
@@ -121,7 +128,7 @@ requires(!StandardArithmetic<A> && Multipliable<A>) CHEVRON_INLINE constexpr A m
 template <DivisibleByCount A>
 CHEVRON_INLINE constexpr A divide_by_count(A value, int count) noexcept {
   if constexpr (std::same_as<A, float>) {
-    return divide(value, static_cast<float>(count));
+    return divide(value, count);
   } else if constexpr (StandardInteger<A> && std::is_unsigned_v<A>) {
     return static_cast<A>(value / static_cast<Wrapping<A>>(count));
   } else {
@@ -152,6 +159,15 @@ struct FloatBits {
 //! IEEE 754-2019 minimum and maximum, on integers: subnormals count in every floating-point mode.
 template <StandardFloat T>
 CHEVRON_INLINE constexpr T minimum(T a, T b) noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::same_as<T, float>) {
+    if (!__builtin_is_constant_evaluated()) {
+      T extreme{};
+      asm("min.NaN.f32 %0, %1, %2;" : "=f"(extreme) : "f"(a), "f"(b));
+      return extreme;
+    }
+  }
+#endif
   using Bits = FloatBits<T>;
   auto const x = bit_cast<typename Bits::Signed>(a);
   auto const y = bit_cast<typename Bits::Signed>(b);
@@ -159,6 +175,15 @@ CHEVRON_INLINE constexpr T minimum(T a, T b) noexcept {
 }
 template <StandardFloat T>
 CHEVRON_INLINE constexpr T maximum(T a, T b) noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  if constexpr (std::same_as<T, float>) {
+    if (!__builtin_is_constant_evaluated()) {
+      T extreme{};
+      asm("max.NaN.f32 %0, %1, %2;" : "=f"(extreme) : "f"(a), "f"(b));
+      return extreme;
+    }
+  }
+#endif
   using Bits = FloatBits<T>;
   auto const x = bit_cast<typename Bits::Signed>(a);
   auto const y = bit_cast<typename Bits::Signed>(b);

@@ -67,10 +67,11 @@ CHEVRON_INLINE constexpr std::int32_t encode(float value) noexcept {
   // A subnormal result: the sum's unit in the last place is the format's smallest subnormal, so the adder
   // rounds. Where |value| is a float subnormal, the result is 0 whether or not the adder flushes it.
   constexpr float anchor = power_of_two(1 - F.exponent_bias - F.mantissa_bits + 23);
-  auto const subnormal =
-      bit_cast<std::int32_t>(bit_cast<float>(magnitude) + anchor) - bit_cast<std::int32_t>(anchor);
+  auto const is_small = less_mask(order, smallest_normal);
+  auto const sum = bit_cast<float>(order & is_small) + anchor;
+  auto const subnormal = bit_cast<std::int32_t>(sum) - bit_cast<std::int32_t>(anchor);
 
-  auto const finite = select(less_mask(order, smallest_normal), subnormal, normal);
+  auto const finite = select(is_small, subnormal, normal);
   auto const bounded = select(less_mask(finite, F.ceiling), finite, F.ceiling) | sign;
   return select(less_mask(float_infinity_bits, order), all_ones, bounded);
 }

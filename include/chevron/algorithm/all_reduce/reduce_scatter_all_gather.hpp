@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_SCATTER_ALL_GATHER_HPP
+#define CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_SCATTER_ALL_GATHER_HPP
+
+//! @file
+//! All-reduce for large buffers that lie anywhere: the data goes through the mailboxes in chunks.
+//!
+//! ```
+//! step      | every rank r
+//! contribute| chunk c of each other rank's shard into that rank's mailbox        (runs one chunk ahead)
+//! reduce    | chunk c of my shard: my input and what lies in my mailbox -> my output and everybody's mailbox
+//! gather    | chunk c of each other rank's shard: from my mailbox to my output
+//! ```
+//! Why two buffers are enough: a contribution for chunk c+2 is written after the results of chunk c have come, so after
+//! its reader has reduced chunk c; a result for chunk c+2 is written after the contributions for chunk c+2 have come, which
+//! their senders posted after they had gathered chunk c.
+
+#include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
+#include <chevron/core/call.hpp>
+#include <chevron/core/requirements.hpp>
+#include <chevron/core/shard.hpp>
+#include <chevron/epilogue/identity.hpp>
+#include <chevron/sync/epoch.hpp>
+
+#include <cstddef>
+
+namespace chevron {
+
+//! @brief All-reduce as a reduce-scatter and all-gather staged through mailboxes.
+//! @tparam NRanks  1 to 32
+//! Shape:  in [count] elements per rank, out [count]; out == in is allowed
+//! Memory: any, aligned to the element
+//! Sync:   on return out is complete and in may be overwritten
+//! Errors: timeout and the mismatches
+//! Cost:   2 (N - 1) / N * count elements sent per rank and as many copied once more on arrival; 2 (N - 1) flags a chunk
+//! Source: the staged RS+AG of MSCCL++; double buffering without credits as argued above
+template <int NRanks, Element T, class Op = Sum, class E = Identity>
+  requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
+struct ReduceScatterAllGather {
+  static constexpr char const* name = "reduce_scatter_all_gather";
+  static constexpr Requirements needs = {.mailbox = true};
+
+  template <class Lane>
+  CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
+    Staging<Lane> const staging{lane, call};
+    Epoch const chunks = staging.chunks();
+    staging.contribute(0);
+    for (Epoch chunk = 0; chunk < chunks && lane.ok(); ++chunk) {
+      if (chunk + 1 < chunks) staging.contribute(chunk + 1);
+      staging.reduce(chunk);
+      if (lane.ok()) staging.gather(chunk);
+    }
+    lane.end_steps(chunks);
+  }
+
+ private:
+  template <class Lane>
+  struct Staging {
+    Lane& lane;
+    Call<T, E> const& call;
+
+    //! Chunk `chunk` of what `owner`'s lane owns.
+    CHEVRON_HD Shard piece(int owner, Epoch chunk) const { return step_of(share(owner), chunk, capacity()); }
+    CHEVRON_HD Shard share(int owner) const {
+      return lane.template share_of<T>(shard_of<NRanks>(call.count, owner, Lane::template granule<T>));
+    }
+    CHEVRON_HD std::size_t capacity() const { return lane.template chunk_capacity<T>(); }
+
+    //! The same on every rank: rank 0's share is the longest. At least one, so that ranks with no data meet.
+    CHEVRON_HD Epoch chunks() const {
+      std::size_t const longest = share(0).size();
+      return longest == 0 ? 1 : static_cast<Epoch>((longest + capacity() - 1) / capacity());
+    }
+
+    //! Chunk c is step c + 1 from where the call began.
+    CHEVRON_HD static constexpr Epoch step(Epoch chunk) { return chunk + 1; }
+
+    CHEVRON_HD void contribute(Epoch chunk) const {
+      lane.for_each_peer([&](int owner) {
+        Shard const part = piece(owner, chunk);
+        lane.copy(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin, part.size());
+        lane.post_contribution(owner, step(chunk));
+      });
+      lane.ring(NRanks);
+    }
+
+    CHEVRON_HD void reduce(Epoch chunk) const {
+      Shard const mine = piece(lane.rank(), chunk);
+      PerRank<T const*, NRanks> from{};
+      PerRank<T*, NRanks> to{};
+      from[lane.rank()] = call.in + mine.begin;
+      to[lane.rank()] = call.out + mine.begin;
+      lane.for_each_peer([&](int peer) {
+        if (lane.ok()) lane.await_contribution(peer, step(chunk));
+        from[peer] = lane.template contribution_from<T>(peer, step(chunk));
+        to[peer] = lane.template result_at<T>(peer, step(chunk));
+      });
+      if (!lane.ok()) return;
+      detail::reduce_to_all<Op>(lane, from, to, mine.size(), mine.begin, call.epilogue, Stores::temporal);
+      lane.for_each_peer([&](int peer) { lane.post_result(peer, step(chunk)); });
+      lane.ring(NRanks);
+    }
+
+    CHEVRON_HD void gather(Epoch chunk) const {
+      lane.for_each_peer([&](int owner) {
+        if (!lane.ok() || !lane.await_result(owner, step(chunk))) return;
+        Shard const part = piece(owner, chunk);
+        lane.copy(call.out + part.begin, lane.template result_from<T>(owner, step(chunk)), part.size());
+      });
+    }
+  };
+};
+
+}  // namespace chevron
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_TO_ALL_HPP
+#define CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_TO_ALL_HPP
+
+//! @file
+//! The inner loop of every reduce-scatter + all-gather: load from all, reduce, store to all.
+
+#include <chevron/core/call.hpp>
+#include <chevron/core/pack.hpp>
+#include <chevron/core/rank.hpp>
+
+#include <cstddef>
+
+namespace chevron::detail {
+
+//! @brief Reduces `size` elements of `from` in rank order into every one of `to`.
+//! @param first  index of the first element within the whole call, for the epilogue
+template <class Op, class Lane, class T, int NRanks, class Epilogue>
+CHEVRON_HD void reduce_to_all(Lane& lane, PerRank<T const*, NRanks> const& from, PerRank<T*, NRanks> const& to,
+                              std::size_t size, std::size_t first, Epilogue const& epilogue, Stores stores) {
+  lane.template for_each_pack<T>(
+      size, stores,  //
+      [&](auto at) { return lane.load_all(from, at); },
+      [&](auto at, auto const& all) {
+        lane.store_all(to, at, finish_pack<T>(epilogue, reduce_in_rank_order<Op>(all), first + at.index));
+      });
+}
+
+//! @brief The same pointers, `count` elements further on.
+template <class T, int NRanks>
+CHEVRON_HD constexpr PerRank<T*, NRanks> advanced(PerRank<T*, NRanks> pointers, std::size_t count) {
+  for (int rank = 0; rank < NRanks; ++rank) pointers[rank] += count;
+  return pointers;
+}
+
+}  // namespace chevron::detail
+
+#endif

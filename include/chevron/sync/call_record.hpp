@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_SYNC_CALL_RECORD_HPP
+#define CHEVRON_SYNC_CALL_RECORD_HPP
+
+//! @file
+//! What a call is, as far as all ranks must agree on it; and how a rank shows its peers which call it is in.
+
+#include <chevron/core/error.hpp>
+#include <chevron/sync/epoch.hpp>
+
+#include <cstdint>
+#include <string_view>
+
+namespace chevron {
+
+//! @brief 32 bits that stand for a text: FNV-1a. Never 0.
+constexpr std::uint32_t hash32(std::string_view text, std::uint32_t hash = 2166136261u) {
+  for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash == 0 ? 1 : hash;
+}
+
+//! @brief Mixes a number into a hash, so that every bit of it matters.
+constexpr std::uint32_t mix(std::uint32_t hash, std::uint64_t value) {
+  std::uint64_t x = (value ^ hash) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+  return static_cast<std::uint32_t>(x ^ x >> 32);
+}
+
+//! @brief What the ranks of one call must have in common. Everything but the count is known at compile time.
+struct CallIdentity {
+  std::uint32_t algorithm = 0;  //!< the collective and algorithm, or the collective and "chosen by a selector"
+  std::uint32_t element = 0;
+  std::uint32_t operation = 0;  //!< the reduction operation and the epilogue
+  std::uint32_t table = 0;      //!< the selector, 0 where an algorithm was named
+  std::uint64_t count = 0;      //!< elements
+
+  [[nodiscard]] constexpr std::uint32_t signature() const {
+    std::uint32_t const fixed = mix(mix(mix(mix(0x5eed, algorithm), element), operation), table);
+    return mix(fixed, count);
+  }
+
+  //! Names the first thing in which two calls differ; Errc::ok where they are the same.
+  [[nodiscard]] constexpr Errc difference(CallIdentity const& other) const {
+    if (table != other.table) return Errc::table_mismatch;
+    if (element != other.element) return Errc::element_mismatch;
+    if (operation != other.operation) return Errc::operation_mismatch;
+    if (count != other.count) return Errc::count_mismatch;
+    if (algorithm != other.algorithm) return Errc::algorithm_mismatch;
+    return Errc::ok;
+  }
+};
+
+//! @brief One per lane, written by its owner when a call begins, read by peers only when something looks wrong.
+struct alignas(64) CallRecord {
+  std::uint64_t stamp = 0;  //!< first epoch and signature of the call; written last
+  std::uint64_t count = 0;
+  std::uint32_t algorithm = 0;
+  std::uint32_t element = 0;
+  std::uint32_t operation = 0;
+  std::uint32_t table = 0;
+
+  template <class Access>
+  void publish(Stamp first, CallIdentity const& call) {
+    Access::store_relaxed(count, call.count);
+    Access::store_relaxed(algorithm, call.algorithm);
+    Access::store_relaxed(element, call.element);
+    Access::store_relaxed(operation, call.operation);
+    Access::store_relaxed(table, call.table);
+    Access::store_release(stamp, first.word());
+  }
+
+  template <class Access>
+  [[nodiscard]] Stamp first() const {
+    return Stamp::of(Access::load_acquire(stamp));
+  }
+
+  template <class Access>
+  [[nodiscard]] CallIdentity call() const {
+    return {Access::load_relaxed(algorithm), Access::load_relaxed(element), Access::load_relaxed(operation),
+            Access::load_relaxed(table), Access::load_relaxed(count)};
+  }
+};
+static_assert(sizeof(CallRecord) == 64);
+
+}  // namespace chevron
+
+#endif

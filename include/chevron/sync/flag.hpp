@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_SYNC_FLAG_HPP
+#define CHEVRON_SYNC_FLAG_HPP
+
+//! @file
+//! Accesses to memory that ranks share, on a CPU. Every one goes through this policy, so that the order is visible
+//! where it is used and a test can put a scheduler in its place.
+
+#include <chevron/core/config.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace chevron {
+
+//! @brief How a host lane touches shared memory. Words are 64 or 32 bits wide and naturally aligned.
+//!
+//! Flags are written by one rank only and live in the reader's memory. The functions that only tell (`reading`,
+//! `writing`) do nothing here: the interleaving explorer of the tests checks with them that no access to data races.
+struct HostAccess {
+  //! Everything that the writer of the value did before it is visible after this load.
+  template <class Word>
+  static Word load_acquire(Word const& word) {
+    return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_acquire);
+  }
+
+  //! Everything done before is visible to whoever loads this value with acquire.
+  template <class Word>
+  static void store_release(Word& word, Word value) {
+    std::atomic_ref<Word>(word).store(value, std::memory_order_release);
+  }
+
+  //! A value nobody orders anything by: diagnostics, and the hint that a peer sleeps.
+  template <class Word>
+  static Word load_relaxed(Word const& word) {
+    return std::atomic_ref<Word>(const_cast<Word&>(word)).load(std::memory_order_relaxed);
+  }
+  template <class Word>
+  static void store_relaxed(Word& word, Word value) {
+    std::atomic_ref<Word>(word).store(value, std::memory_order_relaxed);
+  }
+
+  //! Replaces `expected` by `value`; false when something else was there.
+  static bool replace(std::uint64_t& word, std::uint64_t expected, std::uint64_t value) {
+    return std::atomic_ref<std::uint64_t>(word).compare_exchange_strong(expected, value,
+                                                                        std::memory_order_acq_rel);
+  }
+  static void increment(std::uint32_t& word) {
+    std::atomic_ref<std::uint32_t>(word).fetch_add(1, std::memory_order_acq_rel);
+  }
+
+  //! Orders an earlier store before a later load: only between a flag and the question whether its reader sleeps.
+  //! No data depends on it, a wake-up does, and a sleep is bounded all the same.
+  static void store_load_fence() {
+#if defined(__SANITIZE_THREAD__)
+    // The thread sanitizer does not model fences (and g++ refuses them); nothing it checks depends on this one.
+    std::atomic<int> own{0};
+    own.fetch_add(1, std::memory_order_seq_cst);
+#else
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+#endif
+  }
+
+  //! Non-temporal stores are not ordered by a release; this makes them so.
+  static void non_temporal_fence() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+  }
+
+  //! Tells the core that this is a spin on a word.
+  template <class Word>
+  static void pause(Word const& /*awaited*/) {
+#if defined(__SSE2__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+  }
+
+  static void reading(void const* /*data*/, std::size_t /*size_bytes*/) {}
+  static void writing(void const* /*data*/, std::size_t /*size_bytes*/) {}
+};
+
+}  // namespace chevron
+
+#endif

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_TRANSPORT_HOST_LANE_HPP
+#define CHEVRON_TRANSPORT_HOST_LANE_HPP
+
+//! @file
+//! The lane of a CPU: what an algorithm's body calls. One thread of one rank, talking with the same lane of its peers
+//! through memory that all of them reach, be they threads or processes.
+
+#include <chevron/core/call.hpp>
+#include <chevron/core/requirements.hpp>
+#include <chevron/core/shard.hpp>
+#include <chevron/sync/flag.hpp>
+#include <chevron/transport/host_wait.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace chevron {
+
+//! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
+template <int Size>
+struct PacketAt {
+  static constexpr int size = Size;
+  std::size_t packet;  //!< the packet's number within the step
+  std::size_t index;   //!< the first element
+  int valid = Size;    //!< elements that are there; fewer than Size in the last packet
+};
+
+template <int NRanks, class Access = HostAccess>
+class HostLane : public HostWait<Access> {
+  using Wait = HostWait<Access>;
+
+ public:
+  static constexpr int ranks = NRanks;
+  static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
+  static constexpr std::size_t pack_bytes = 64;
+
+  //! Elements per cache line: shards and shares begin at multiples of it.
+  template <class T>
+  static constexpr std::size_t granule = pack_bytes / sizeof(T);
+
+  HostLane(HostEndpoint& endpoint, int lane, CallIdentity const& call) : Wait(endpoint, lane, call) {}
+
+  //! The part of a range that this lane works on, the same on every rank.
+  template <class T>
+  [[nodiscard]] Shard share_of(Shard whole) const {
+    return part_of(whole, endpoint().layout().lanes, this->lane(), granule<T>);
+  }
+
+  // ---- windows: load from all, store to all -------------------------------------------------------------------
+
+  //! Publishes where my buffers lie and learns where everybody's do.
+  //! Sync: every rank has arrived; what it wrote to its buffers before is visible.
+  //! Errors: unknown_window, buffers_overlap (ranks of one address space); look at ok() afterwards.
+  template <class T, class Epilogue>
+  Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call) {
+    this->begin_step();
+    Message const mine{call.in_at, call.out_at};
+    for_each_peer([&](int peer) { post_line(inbox_at(peer).arrival, mine); });
+    this->ring(NRanks);
+
+    Arrival<T, NRanks> all;
+    for_each_peer([&](int peer) {
+      FlaggedLine const& line = inbox_from(peer).arrival;
+      if (!this->ok() || !this->await(line.stamp, peer)) return;
+      Message theirs;
+      std::memcpy(&theirs, line.payload, sizeof(theirs));
+      note_buffers(all, peer, theirs, call.count * sizeof(T));
+    });
+    if (!(call.in_at.in_window() && call.out_at.in_window())) all.outside = this->rank();
+    all.in[this->rank()] = call.in;
+    all.out[this->rank()] = call.out;
+    if (this->ok() && all.direct()) refuse_overlaps(all, call.count);
+    return all;
+  }
+
+  //! Sync: my loads and stores are done and visible; so are everybody's once this returns.
+  void depart(Stores stores = Stores::temporal) {
+    if (stores == Stores::non_temporal) Access::non_temporal_fence();
+    for_each_peer([&](int peer) { Access::store_release(inbox_at(peer).departure, this->stamp()); });
+    this->ring(NRanks);
+    for_each_peer([&](int peer) {
+      if (this->ok()) this->await(inbox_from(peer).departure, peer);
+    });
+  }
+
+  //! Runs `store(at, load(at))` for every pack of [0, size), whole packs first, then the elements left one by one.
+  template <class T, class Load, class Store>
+  void for_each_pack(std::size_t size, Stores stores, Load&& load, Store&& store) {
+    if (stores == Stores::non_temporal) {
+      for_each_pack_as<T, Stores::non_temporal>(size, load, store);
+    } else {
+      for_each_pack_as<T, Stores::temporal>(size, load, store);
+    }
+  }
+
+  template <class T, int Size, Stores Kind>
+  [[nodiscard]] CHEVRON_INLINE PerRank<Pack<T, Size>, NRanks> load_all(PerRank<T const*, NRanks> const& from,
+                                                                       At<Size, Kind> at) const {
+    PerRank<Pack<T, Size>, NRanks> all;
+    for (int rank = 0; rank < NRanks; ++rank) {
+      Access::reading(from[rank] + at.index, sizeof(all[rank]));
+      all[rank] = load_pack(from[rank], at);
+    }
+    return all;
+  }
+
+  template <class T, int Size, Stores Kind>
+  CHEVRON_INLINE void store_all(PerRank<T*, NRanks> const& to, At<Size, Kind> at, Pack<T, Size> const& pack) const {
+    for (int rank = 0; rank < NRanks; ++rank) {
+      Access::writing(to[rank] + at.index, sizeof(pack));
+      store_pack_as(to[rank], at, pack);
+    }
+  }
+
+  // ---- packets: push to all, receive from all -----------------------------------------------------------------
+
+  //! Elements that one step of packets carries.
+  template <class T>
+  [[nodiscard]] std::size_t packet_capacity() const {
+    return (endpoint().layout().packet_lines() - 1) * static_cast<std::size_t>(FlaggedLine::capacity<T>);
+  }
+
+  //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data meet.
+  template <class T, class Body>
+  void for_each_packet(Shard part, Body&& body) {
+    constexpr int size = FlaggedLine::capacity<T>;
+    PacketAt<size> at{0, part.begin, size};
+    for (; at.index + size <= part.end && this->ok(); at.index += size, ++at.packet) body(at);
+    if ((at.index < part.end || part.empty()) && this->ok()) {
+      at.valid = static_cast<int>(part.end - at.index);
+      body(at);
+    }
+  }
+
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_INLINE Pack<T, Size> load(T const* buffer, PacketAt<Size> at) const {
+    Pack<T, Size> pack{};
+    Access::reading(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
+    if (at.valid == Size) {
+      std::memcpy(pack.v, buffer + at.index, sizeof(pack.v));
+    } else if (at.valid > 0) {
+      std::memcpy(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
+    }
+    return pack;
+  }
+
+  template <class T, int Size>
+  CHEVRON_INLINE void store(T* buffer, PacketAt<Size> at, Pack<T, Size> const& pack) const {
+    Access::writing(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
+    if (at.valid == Size) {
+      std::memcpy(buffer + at.index, pack.v, sizeof(pack.v));
+    } else if (at.valid > 0) {
+      std::memcpy(buffer + at.index, pack.v, static_cast<std::size_t>(at.valid) * sizeof(T));
+    }
+  }
+
+  //! Writes one packet into every peer's mailbox, data and flag together.
+  template <class T, int Size>
+  CHEVRON_INLINE void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
+    for_each_peer([&](int peer) { post_line(packets_at(peer)[at.packet], pack); });
+  }
+
+  //! Waits for one packet of every peer. `own` stands for this rank's own. Look at ok() before using it.
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_INLINE PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at,
+                                                                               Pack<T, Size> const& own) {
+    PerRank<Pack<T, Size>, NRanks> all;
+    all[this->rank()] = own;
+    for_each_peer([&](int peer) {
+      FlaggedLine const& line = packets_from(peer)[at.packet];
+      if (!this->await(line.stamp, peer)) return;
+      Access::reading(line.payload, sizeof(all[peer]));
+      std::memcpy(all[peer].v, line.payload, sizeof(all[peer].v));
+    });
+    return all;
+  }
+
+  // ---- mailbox: chunks pushed to their owners, results pushed back ---------------------------------------------
+
+  //! Elements of one chunk.
+  template <class T>
+  [[nodiscard]] std::size_t chunk_capacity() const {
+    return endpoint().layout().chunk_bytes / sizeof(T);
+  }
+
+  //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this step.
+  template <class T>
+  [[nodiscard]] T* contribution_at(int owner, Epoch step) const {
+    return chunk<T>(owner, this->rank(), endpoint().layout().contributions_at(), step);
+  }
+  template <class T>
+  [[nodiscard]] T const* contribution_from(int source, Epoch step) const {
+    return chunk<T>(this->rank(), source, endpoint().layout().contributions_at(), step);
+  }
+  template <class T>
+  [[nodiscard]] T* result_at(int peer, Epoch step) const {
+    return chunk<T>(peer, this->rank(), endpoint().layout().results_at(), step);
+  }
+  template <class T>
+  [[nodiscard]] T const* result_from(int owner, Epoch step) const {
+    return chunk<T>(this->rank(), owner, endpoint().layout().results_at(), step);
+  }
+
+  template <class T>
+  void copy(T* to, T const* from, std::size_t count) const {
+    Access::reading(from, count * sizeof(T));
+    Access::writing(to, count * sizeof(T));
+    if (count != 0) std::memcpy(to, from, count * sizeof(T));
+  }
+
+  //! Sync: what I wrote into the peer's mailbox is visible to it once it has waited for the same step.
+  void post_contribution(int owner, Epoch step) {
+    Access::store_release(inbox_at(owner).contribution[parity(step)], this->stamp(step));
+  }
+  void post_result(int peer, Epoch step) {
+    Access::store_release(inbox_at(peer).result[parity(step)], this->stamp(step));
+  }
+  bool await_contribution(int source, Epoch step) {
+    return this->await(inbox_from(source).contribution[parity(step)], source, step);
+  }
+  bool await_result(int owner, Epoch step) {
+    return this->await(inbox_from(owner).result[parity(step)], owner, step);
+  }
+
+  //! Calls `visit(peer)` for every rank but this one, beginning with the next: so no peer is everybody's first.
+  template <class Visit>
+  CHEVRON_INLINE void for_each_peer(Visit&& visit) const {
+    for (int step = 1; step < NRanks; ++step) {
+      int const peer = this->rank() + step;
+      visit(peer < NRanks ? peer : peer - NRanks);
+    }
+  }
+
+ private:
+  struct Message {
+    Location in;
+    Location out;
+  };
+
+  using Wait::endpoint;
+  using Wait::inbox_at;
+  using Wait::inbox_from;
+
+  static constexpr int parity(Epoch step) { return static_cast<int>(step & 1); }
+
+  template <class Content>
+  CHEVRON_INLINE void post_line(FlaggedLine& line, Content const& content) {
+    static_assert(sizeof(Content) <= FlaggedLine::payload_bytes);
+    Access::writing(line.payload, sizeof(content));
+    std::memcpy(line.payload, &content, sizeof(content));
+    Access::store_release(line.stamp, this->stamp());
+  }
+
+  [[nodiscard]] FlaggedLine* packets_at(int peer) const { return packets(peer, this->rank()); }
+  [[nodiscard]] FlaggedLine const* packets_from(int peer) const { return packets(this->rank(), peer); }
+  [[nodiscard]] FlaggedLine* packets(int owner, int source) const {
+    SegmentLayout const& layout = endpoint().layout();
+    auto const first = reinterpret_cast<FlaggedLine*>(endpoint().segment(owner).inbox(layout, this->lane(), source) +
+                                                      layout.packets_at());
+    return first + static_cast<std::size_t>(parity(this->epoch())) * layout.packet_lines();
+  }
+
+  template <class T>
+  [[nodiscard]] T* chunk(int owner, int source, std::size_t at, Epoch step) const {
+    SegmentLayout const& layout = endpoint().layout();
+    std::byte* const first = endpoint().segment(owner).inbox(layout, this->lane(), source) + at;
+    return reinterpret_cast<T*>(first + static_cast<std::size_t>(parity(this->epoch() + step)) *
+                                            SegmentLayout::round_up(layout.chunk_bytes));
+  }
+
+  template <class T>
+  void note_buffers(Arrival<T, NRanks>& all, int peer, Message const& theirs, std::size_t size_bytes) {
+    if (!(theirs.in.in_window() && theirs.out.in_window())) {
+      all.outside = peer > all.outside ? peer : all.outside;
+      return;
+    }
+    all.in[peer] = reinterpret_cast<T const*>(endpoint().resolve(peer, theirs.in, size_bytes));
+    all.out[peer] = reinterpret_cast<T*>(endpoint().resolve(peer, theirs.out, size_bytes));
+    if (size_bytes != 0 && (all.in[peer] == nullptr || all.out[peer] == nullptr)) {
+      this->fail(Errc::unknown_window, peer);
+    }
+  }
+
+  //! A rank's output must be nobody else's buffer. Each rank checks its own against all others'.
+  template <class T>
+  void refuse_overlaps(Arrival<T, NRanks> const& all, std::size_t count) {
+    int const me = this->rank();
+    auto const overlap = [&](T const* a, T const* b) {
+      return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b) + count * sizeof(T) &&
+             reinterpret_cast<std::uintptr_t>(b) < reinterpret_cast<std::uintptr_t>(a) + count * sizeof(T);
+    };
+    bool clean = true;
+    int culprit = me;
+    for_each_peer([&](int peer) {
+      if (overlap(all.out[me], all.in[peer]) || overlap(all.out[me], all.out[peer]) ||
+          overlap(all.in[me], all.out[peer])) {
+        clean = false;
+        culprit = peer;
+      }
+    });
+    if (!clean && count != 0) this->fail(Errc::buffers_overlap, culprit);
+  }
+
+  template <class T, Stores Kind, class Load, class Store>
+  CHEVRON_INLINE void for_each_pack_as(std::size_t size, Load&& load, Store&& store) {
+    constexpr int whole = static_cast<int>(granule<T>);
+    std::size_t index = 0;
+    for (; index + whole <= size; index += whole) {
+      At<whole, Kind> const at{index};
+      store(at, load(at));
+    }
+    for (; index < size; ++index) {
+      At<1> const at{index};
+      store(at, load(at));
+    }
+  }
+
+  template <class T, int Size, Stores Kind>
+  static CHEVRON_INLINE void store_pack_as(T* buffer, At<Size, Kind> at, Pack<T, Size> const& pack) {
+#if defined(__SSE2__)
+    if constexpr (Kind == Stores::non_temporal && sizeof(pack) % sizeof(__m128i) == 0) {
+      if (reinterpret_cast<std::uintptr_t>(buffer + at.index) % sizeof(__m128i) == 0) {
+        auto const to = reinterpret_cast<__m128i*>(buffer + at.index);
+        for (std::size_t i = 0; i < sizeof(pack) / sizeof(__m128i); ++i) {
+          __m128i part;
+          std::memcpy(&part, reinterpret_cast<std::byte const*>(pack.v) + i * sizeof(part), sizeof(part));
+          _mm_stream_si128(to + i, part);
+        }
+        return;
+      }
+    }
+#endif
+    store_pack(buffer, at, pack);
+  }
+};
+
+}  // namespace chevron
+
+#endif

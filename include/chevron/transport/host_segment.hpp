@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_TRANSPORT_HOST_SEGMENT_HPP
+#define CHEVRON_TRANSPORT_HOST_SEGMENT_HPP
+
+//! @file
+//! The memory of one rank that its peers write into, and where what lies in it.
+//!
+//! ```
+//! segment of a rank = | abort word | per lane: doorbell, call record | per lane and source rank: inbox |
+//! inbox             = | flags | packets, two buffers | contributions, two buffers | results, two buffers |
+//! ```
+//! Each source has an inbox of its own, so that every word has one writer.
+
+#include <chevron/core/error.hpp>
+#include <chevron/sync/call_record.hpp>
+#include <chevron/sync/doorbell.hpp>
+#include <chevron/sync/packet.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chevron {
+
+//! @brief The flags that one rank writes for one lane of another. Each pair is indexed by the parity of the epoch where
+//! a writer may be one step ahead of the reader.
+struct Inbox {
+  FlaggedLine arrival{};                             //!< the arrival message
+  alignas(64) std::uint64_t departure = 0;           //!< the source has finished with everybody's buffers
+  alignas(64) std::uint64_t contribution[2] = {};    //!< a chunk of the source's input lies in the mailbox
+  alignas(64) std::uint64_t result[2] = {};          //!< a chunk of the source's results lies in the mailbox
+  alignas(64) std::uint64_t renewals = 0;            //!< how often the source has wiped its stamps
+};
+
+//! @brief What stands at the beginning of every segment.
+struct SegmentHead {
+  alignas(64) std::uint64_t abort = 0;  //!< a Failure; any rank may set it, the first one stays
+};
+
+//! @brief What one lane of the owner shows its peers.
+struct LaneHead {
+  Doorbell doorbell;
+  CallRecord record;
+};
+
+//! @brief Where everything lies. The same on every rank: it follows only from what the ranks compare when they meet.
+struct SegmentLayout {
+  int ranks = 0;
+  int lanes = 1;
+  std::size_t packet_bytes = 0;  //!< payload that one rank may push to another within one step
+  std::size_t chunk_bytes = 0;   //!< bytes of one chunk of the staged algorithms
+
+  static constexpr std::size_t line = 64;
+  static constexpr std::size_t round_up(std::size_t bytes) { return (bytes + line - 1) / line * line; }
+
+  [[nodiscard]] constexpr std::size_t packet_lines() const {
+    return packet_bytes / FlaggedLine::payload_bytes + 1;
+  }
+  [[nodiscard]] constexpr std::size_t packets_at() const { return round_up(sizeof(Inbox)); }
+  [[nodiscard]] constexpr std::size_t contributions_at() const {
+    return packets_at() + 2 * packet_lines() * sizeof(FlaggedLine);
+  }
+  [[nodiscard]] constexpr std::size_t results_at() const {
+    return contributions_at() + 2 * round_up(chunk_bytes);
+  }
+  [[nodiscard]] constexpr std::size_t inbox_bytes() const { return results_at() + 2 * round_up(chunk_bytes); }
+
+  [[nodiscard]] constexpr std::size_t lane_head_at(int lane) const {
+    return round_up(sizeof(SegmentHead)) + static_cast<std::size_t>(lane) * sizeof(LaneHead);
+  }
+  [[nodiscard]] constexpr std::size_t inbox_at(int lane, int source) const {
+    auto const index = static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) +
+                       static_cast<std::size_t>(source);
+    return lane_head_at(lanes) + index * inbox_bytes();
+  }
+  [[nodiscard]] constexpr std::size_t segment_bytes() const { return inbox_at(lanes, 0); }
+};
+
+//! @brief A typed view of one segment at the address where it lies in this process.
+struct Segment {
+  std::byte* base = nullptr;
+
+  [[nodiscard]] SegmentHead& head() const { return *reinterpret_cast<SegmentHead*>(base); }
+  [[nodiscard]] LaneHead& lane(SegmentLayout const& layout, int index) const {
+    return *reinterpret_cast<LaneHead*>(base + layout.lane_head_at(index));
+  }
+  [[nodiscard]] std::byte* inbox(SegmentLayout const& layout, int lane, int source) const {
+    return base + layout.inbox_at(lane, source);
+  }
+};
+
+}  // namespace chevron
+
+#endif

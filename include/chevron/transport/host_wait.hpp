@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_TRANSPORT_HOST_WAIT_HPP
+#define CHEVRON_TRANSPORT_HOST_WAIT_HPP
+
+//! @file
+//! How a lane of a CPU waits for a flag: bounded, and with an eye on what else may have happened (contract C5).
+
+#include <chevron/core/config.hpp>
+#include <chevron/sync/call_record.hpp>
+#include <chevron/sync/epoch.hpp>
+#include <chevron/sync/flag.hpp>
+#include <chevron/transport/host_endpoint.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace chevron {
+
+//! @brief The part of a host lane that knows of steps, flags and failures, and nothing of data.
+//!
+//! A wait looks at its flag, spinning, then yielding, then sleeping in between. Every wait ends: with the flag, or with
+//! a failure that is then everybody's. A lane whose wait has failed must not touch shared data any more: ok() tells.
+template <class Access>
+class HostWait {
+ public:
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int lane() const { return lane_; }
+  [[nodiscard]] Epoch epoch() const { return epoch_; }
+  [[nodiscard]] bool ok() const { return ok_; }
+
+  //! Ends the communicator for all ranks: `culprit` did what `code` says.
+  void fail(Errc code, int culprit) {
+    ok_ = false;
+    endpoint_.template fail<Access>({.code = code,
+                                     .rank = static_cast<std::uint8_t>(culprit),
+                                     .reporter = static_cast<std::uint8_t>(rank_),
+                                     .lane = static_cast<std::uint8_t>(lane_),
+                                     .epoch = epoch_});
+  }
+
+  //! The next step. Every rank's lane takes the same steps in the same order.
+  void begin_step() { ++epoch_; }
+
+  //! Takes `steps` steps at once: after a loop that numbered its steps ahead of the counter.
+  void end_steps(Epoch steps) { epoch_ += steps; }
+
+  //! Wakes those peers that sleep. Once per step, after all flags of the step are stored.
+  void ring(int ranks) {
+    Access::store_load_fence();
+    for (int peer = 0; peer < ranks; ++peer) {
+      if (peer != rank_) doorbell(peer).template ring<Access>();
+    }
+  }
+
+ protected:
+  HostWait(HostEndpoint& endpoint, int lane, CallIdentity const& call)
+      : endpoint_(endpoint), call_(call), signature_(call.signature()), rank_(endpoint.rank()), lane_(lane),
+        epoch_(endpoint.epoch(lane)), first_epoch_(epoch_ + 1) {
+    endpoint_.segment(rank_).lane(endpoint_.layout(), lane_).record.template publish<Access>({first_epoch_, signature_},
+                                                                                             call);
+  }
+  ~HostWait() { endpoint_.epoch(lane_) = epoch_; }
+  HostWait(HostWait const&) = delete;
+  HostWait& operator=(HostWait const&) = delete;
+
+  [[nodiscard]] HostEndpoint& endpoint() const { return endpoint_; }
+  [[nodiscard]] std::uint64_t stamp(Epoch step = 0) const { return Stamp{epoch_ + step, signature_}.word(); }
+
+  //! The flags I write at a peer, and the flags a peer writes at me.
+  [[nodiscard]] Inbox& inbox_at(int peer) const { return inbox(peer, rank_); }
+  [[nodiscard]] Inbox const& inbox_from(int peer) const { return inbox(rank_, peer); }
+
+  //! Waits until a peer has set the flag for this step (or `step` steps on). False: the communicator has failed.
+  CHEVRON_INLINE bool await(std::uint64_t const& flag, int peer, Epoch step = 0) {
+    std::uint64_t const wanted = stamp(step);
+    int const spins = endpoint_.wait_budget().spins;
+    for (int i = 0; i <= spins; ++i) {
+      if (Access::load_acquire(flag) == wanted) return true;
+      Access::pause(flag);
+    }
+    return await_slowly(flag, Stamp::of(wanted), peer);
+  }
+
+ private:
+  [[nodiscard]] Inbox& inbox(int owner, int source) const {
+    return *reinterpret_cast<Inbox*>(endpoint_.segment(owner).inbox(endpoint_.layout(), lane_, source));
+  }
+  [[nodiscard]] LaneHead& lane_head(int peer) const {
+    return endpoint_.segment(peer).lane(endpoint_.layout(), lane_);
+  }
+  [[nodiscard]] Doorbell& doorbell(int peer) const { return lane_head(peer).doorbell; }
+
+  [[gnu::noinline]] bool await_slowly(std::uint64_t const& flag, Stamp wanted, int peer) {
+    auto const there = [&] { return Access::load_acquire(flag) == wanted.word(); };
+    auto const deadline = std::chrono::steady_clock::now() + endpoint_.options().deadline;
+    auto const& budget = endpoint_.wait_budget();
+    auto next_look = std::chrono::steady_clock::time_point{};
+    for (int round = 0;; ++round) {
+      if (there()) return true;
+      if (endpoint_.template failure<Access>()) return ok_ = false;
+      if (Errc const difference = compare_calls(Stamp::of(Access::load_acquire(flag)), wanted, peer);
+          difference != Errc::ok) {
+        fail(difference, peer);
+        return false;
+      }
+      if (round < budget.yields) {
+        ::sched_yield();
+        continue;
+      }
+      auto const now = std::chrono::steady_clock::now();
+      if (now >= next_look) {
+        next_look = now + budget.longest_sleep;
+        if (int const dead = endpoint_.dead_peer(); dead >= 0 && !there()) {
+          fail(Errc::peer_died, dead);
+          return false;
+        }
+        if (now >= deadline) {
+          fail(Errc::timeout, peer);
+          return false;
+        }
+      }
+      doorbell(rank_).template sleep_unless<Access>([&] { return there() || endpoint_.template failure<Access>(); },
+                                                    budget.longest_sleep);
+    }
+  }
+
+  //! What the peer's call differs in from mine, if it has begun its call for the same step; Errc::ok otherwise.
+  [[nodiscard]] Errc compare_calls(Stamp seen, Stamp wanted, int peer) const {
+    CallRecord const& record = lane_head(peer).record;
+    Stamp const theirs = record.template first<Access>();
+    bool const same_step = seen.epoch == wanted.epoch && seen.signature != wanted.signature;
+    bool const same_call = theirs.epoch == first_epoch_ && theirs.signature != signature_;
+    if (!same_step && !same_call) return Errc::ok;
+    Errc const difference = call_.difference(record.template call<Access>());
+    return difference == Errc::ok ? Errc::algorithm_mismatch : difference;
+  }
+
+  HostEndpoint& endpoint_;
+  CallIdentity const& call_;
+  std::uint32_t signature_;
+  int rank_;
+  int lane_;
+  Epoch epoch_;
+  Epoch first_epoch_;
+  bool ok_ = true;
+};
+
+}  // namespace chevron
+
+#endif
