@@ -15,6 +15,7 @@
 #include <chevron/select/selector.hpp>
 #include <chevron/select/tables/host.hpp>
 #include <chevron/select/with_rank_count.hpp>
+#include <chevron/transport/host_shared_memory.hpp>
 #include <chevron/transport/host_threads.hpp>
 
 #endif

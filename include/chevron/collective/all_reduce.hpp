@@ -34,8 +34,8 @@ template <class T, class Op, class E>
   return {.algorithm = algorithm, .element = element, .operation = operation, .table = table, .count = count};
 }
 
-//! @brief Runs a body by the windows of the call: one algorithm where everybody's buffers lie in windows, another where
-//! somebody's do not. The arrival messages decide, alike on all ranks.
+//! @brief Runs a body by the windows of the call: one algorithm where everybody's buffers lie in windows,
+//! another where somebody's do not. The arrival messages decide, alike on all ranks.
 template <class InWindows, class Elsewhere, class Lane, class T, class E>
 void run_by_windows(Lane& lane, Call<T, E> const& call, Stores stores_in_windows) {
   auto const all = lane.template arrive<T>(call);
@@ -50,8 +50,8 @@ void run_by_windows(Lane& lane, Call<T, E> const& call, Stores stores_in_windows
   }
 }
 
-//! @brief Calls `body.template operator()<A>()` for the chosen algorithm A. Only those that the selector can choose are
-//! instantiated.
+//! @brief Calls `body.template operator()<A>()` for the chosen algorithm A. Only those that the selector can
+//! choose are instantiated.
 template <class Selector, int NRanks, class T, WindowState Windows, class Body>
 void with_algorithm(AllReduceAlgorithm chosen, Body&& body) {
   auto const on = [&]<AllReduceAlgorithm A>() {
@@ -76,29 +76,34 @@ struct Chosen {
 template <class Selector, class Op, class Lane, class T, class E>
 void run_chosen(Lane& lane, Call<T, E> const& call, Chosen const& chosen) {
   constexpr int ranks = Lane::ranks;
-  with_algorithm<Selector, ranks, T, WindowState::all>(chosen.in_windows.algorithm, [&]<AllReduceAlgorithm A>() {
-    using InWindows = algorithm_named_t<A, ranks, T, Op, E>;
-    if (!chosen.windows_matter) return InWindows::run(lane, call);
-    with_algorithm<Selector, ranks, T, WindowState::none>(
-        chosen.elsewhere.algorithm, [&]<AllReduceAlgorithm B>() {
-          using Elsewhere = algorithm_named_t<B, ranks, T, Op, E>;
-          if constexpr (A != B) run_by_windows<InWindows, Elsewhere>(lane, call, chosen.in_windows.stores);
-        });
-  });
+  with_algorithm<Selector, ranks, T, WindowState::all>(
+      chosen.in_windows.algorithm, [&]<AllReduceAlgorithm A>() {
+        using InWindows = algorithm_named_t<A, ranks, T, Op, E>;
+        if (!chosen.windows_matter) return InWindows::run(lane, call);
+        with_algorithm<Selector, ranks, T, WindowState::none>(
+            chosen.elsewhere.algorithm, [&]<AllReduceAlgorithm B>() {
+              using Elsewhere = algorithm_named_t<B, ranks, T, Op, E>;
+              if constexpr (A != B)
+                run_by_windows<InWindows, Elsewhere>(lane, call, chosen.in_windows.stores);
+            });
+      });
 }
 
 //! @brief A selector for one size: it reaches what it chooses for that size and nothing else.
 template <class Selector, class T, std::size_t Elements>
 struct AtCount {
-  [[nodiscard]] static constexpr bool reaches(int ranks, ElementKind, WindowState windows, AllReduceAlgorithm a) {
+  [[nodiscard]] static constexpr bool reaches(int ranks, ElementKind, WindowState windows,
+                                              AllReduceAlgorithm a) {
     return Selector::template choose<T>(ranks, Elements * sizeof(T), windows).algorithm == a;
   }
 };
 
 template <class Selector, class Reachable, class Transport, class T, class Op, class E>
-[[nodiscard]] Result<void> all_reduce_selected(Communicator<Transport> const& communicator, Call<T, E> call, Op) {
+[[nodiscard]] Result<void> all_reduce_selected(Communicator<Transport> const& communicator, Call<T, E> call,
+                                               Op) {
   constexpr int ranks = Transport::ranks;
-  std::size_t const size_bytes = call.count * sizeof(T);  // if it overflows, the call is refused before it is used
+  std::size_t const size_bytes =
+      call.count * sizeof(T);  // if it overflows, the call is refused before it is used
   Chosen chosen{Selector::template choose<T, Op>(ranks, size_bytes, WindowState::all),
                 Selector::template choose<T, Op>(ranks, size_bytes, WindowState::none), false};
   chosen.windows_matter = !communicator.endpoint().every_pointer_is_in_a_window() &&
@@ -116,30 +121,36 @@ struct CallFitsSelector {
   static constexpr bool ranks = Selector::Ranks::contains(Transport::ranks);
   static constexpr bool element = Selector::Types::template contains<T>;
   static constexpr bool operation = Selector::OperationList::template contains<Op>;
-  static_assert(ranks,
-                "chevron: a selector's RankCounts must contain the communicator's rank count; got a Transport with "
-                "another one; see chevron/select/selector.hpp");
-  static_assert(element,
-                "chevron: a selector's Elements must contain the element of the call; got a T that is not listed; see "
-                "chevron/select/selector.hpp");
-  static_assert(operation,
-                "chevron: a selector's Operations must contain the operation of the call; got an Op that is not "
-                "listed; see chevron/select/selector.hpp");
+  static_assert(
+      ranks,
+      "chevron: a selector's RankCounts must contain the communicator's rank count; got a Transport with "
+      "another one; see chevron/select/selector.hpp");
+  static_assert(
+      element,
+      "chevron: a selector's Elements must contain the element of the call; got a T that is not listed; see "
+      "chevron/select/selector.hpp");
+  static_assert(
+      operation,
+      "chevron: a selector's Operations must contain the operation of the call; got an Op that is not "
+      "listed; see chevron/select/selector.hpp");
   static constexpr bool value = ranks && element && operation;
 };
 
 //! @brief One sentence for each way in which an algorithm and a call don't fit.
 template <class Algorithm, class Transport>
 struct AlgorithmFitsTransport {
-  static_assert(DirectAccessIsOffered<Algorithm, Transport>,
-                "chevron: this algorithm loads from and stores to peers' windows; got a transport that does not offer "
-                "direct_access; see chevron/core/requirements.hpp");
-  static_assert(PacketsAreOffered<Algorithm, Transport>,
-                "chevron: this algorithm pushes flagged packets; got a transport that does not offer packets; see "
-                "chevron/core/requirements.hpp");
-  static_assert(MailboxIsOffered<Algorithm, Transport>,
-                "chevron: this algorithm stages chunks in mailboxes; got a transport that does not offer a mailbox; "
-                "see chevron/core/requirements.hpp");
+  static_assert(
+      DirectAccessIsOffered<Algorithm, Transport>,
+      "chevron: this algorithm loads from and stores to peers' windows; got a transport that does not offer "
+      "direct_access; see chevron/core/requirements.hpp");
+  static_assert(
+      PacketsAreOffered<Algorithm, Transport>,
+      "chevron: this algorithm pushes flagged packets; got a transport that does not offer packets; see "
+      "chevron/core/requirements.hpp");
+  static_assert(
+      MailboxIsOffered<Algorithm, Transport>,
+      "chevron: this algorithm stages chunks in mailboxes; got a transport that does not offer a mailbox; "
+      "see chevron/core/requirements.hpp");
   static constexpr bool value = RunsOn<Algorithm, Transport>;
 };
 
@@ -158,9 +169,10 @@ struct AlgorithmTraits<Algorithm<NRanks, T, Op, E>> {
 template <class Algorithm, int NRanks, class T, class E>
 struct CallFitsAlgorithm {
   using Traits = AlgorithmTraits<Algorithm>;
-  static_assert(Traits::ranks == NRanks,
-                "chevron: an algorithm must be instantiated for the communicator's rank count; got another NRanks; "
-                "see chevron/collective/all_reduce.hpp");
+  static_assert(
+      Traits::ranks == NRanks,
+      "chevron: an algorithm must be instantiated for the communicator's rank count; got another NRanks; "
+      "see chevron/collective/all_reduce.hpp");
   static_assert(std::is_same_v<typename Traits::Element, T>,
                 "chevron: an algorithm must be instantiated for the element of the call; got another T; see "
                 "chevron/collective/all_reduce.hpp");
@@ -174,8 +186,9 @@ struct CallFitsAlgorithm {
 template <class Algorithm, class Transport, class T, class E>
 [[nodiscard]] Result<void> all_reduce_named(Communicator<Transport> const& communicator, Call<T, E> call) {
   using Op = typename AlgorithmTraits<Algorithm>::Operation;
-  return run_on_host(communicator, all_reduce_name, identity_of<T, Op, E>(hash32(Algorithm::name), 0, call.count),
-                     call, [&](auto& lane) { Algorithm::run(lane, call); });
+  return run_on_host(communicator, all_reduce_name,
+                     identity_of<T, Op, E>(hash32(Algorithm::name), 0, call.count), call,
+                     [&](auto& lane) { Algorithm::run(lane, call); });
 }
 
 //! @brief The operation of a call: the selector's default is a sum, an algorithm brings its own.
@@ -184,7 +197,7 @@ struct OperationOf {
   using type = typename AlgorithmTraits<Choice>::Operation;
 };
 template <class Choice>
-  requires is_selector<Choice>
+requires is_selector<Choice>
 struct OperationOf<Choice> {
   using type = Sum;
 };
@@ -192,22 +205,25 @@ struct OperationOf<Choice> {
 }  // namespace detail
 
 //! @brief Reduces one buffer per rank, element by element in rank order, and gives every rank the result.
-//! @tparam Choice  a Selector, which chooses by size, or an algorithm such as ReduceScatterAllGatherZeroCopy<2, float>
+//! @tparam Choice  a Selector, which chooses by size, or an algorithm such as
+//! ReduceScatterAllGatherZeroCopy<2, float>
 //! @param in        [count] elements on each rank
 //! @param out       [count]; `in` itself, or a buffer that does not overlap it
 //! @param operation Sum{}, Prod{}, Min{}, Max{}, Avg{} or one's own
 //! @param epilogue  applied to each reduced value before it is rounded; the same on all ranks
-//! Memory: any, aligned to the element; buffers in windows are used in place, others may go through the mailboxes
-//! Sync:   collective and blocking; on return out is complete and both buffers are the caller's again
-//! Errors: at run time null_pointer, misaligned, size_overflow, buffers_overlap, concurrent_use, timeout, peer_died,
-//!         aborted and the mismatches of count, element, operation, algorithm and table; all but concurrent_use end the
-//!         communicator, on all ranks, with the same error. At compile time: a selector that does not cover the call
+//! Memory: any, aligned to the element; buffers in windows are used in place, others may go through the
+//! mailboxes Sync:   collective and blocking; on return out is complete and both buffers are the caller's
+//! again Errors: at run time null_pointer, misaligned, size_overflow, buffers_overlap, concurrent_use,
+//! timeout, peer_died,
+//!         aborted and the mismatches of count, element, operation, algorithm and table; all but
+//!         concurrent_use end the communicator, on all ranks, with the same error. At compile time: a
+//!         selector that does not cover the call
 //! Cost:   see the algorithms
 template <class Choice, TransportPolicy Transport, Element T,
           class Op = typename detail::OperationOf<Choice>::type, class E = Identity>
-  requires ReductionOp<Op, T> && ElementEpilogue<E, T>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::type_identity_t<T> const* in, T* out,
-                        std::size_t count, Op operation = {}, E const& epilogue = {}) {
+requires ReductionOp<Op, T> && ElementEpilogue<E, T> Result<void> all_reduce(
+    Communicator<Transport> const& communicator, std::type_identity_t<T> const* in, T* out, std::size_t count,
+    Op operation = {}, E const& epilogue = {}) {
   Call<T, E> const call{.in = in, .out = out, .count = count, .epilogue = epilogue};
   if constexpr (is_selector<Choice>) {
     if constexpr (detail::CallFitsSelector<Choice, Transport, T, Op>::value) {
@@ -223,15 +239,17 @@ Result<void> all_reduce(Communicator<Transport> const& communicator, std::type_i
   }
 }
 
-//! @brief The same for a count that is known when the program is compiled: the compiler chooses, and only what it chose
-//! is instantiated.
-template <class Selector, class Size, TransportPolicy Transport, Element T, class Op = Sum, class E = Identity>
-  requires is_selector<Selector> && ReductionOp<Op, T> && ElementEpilogue<E, T>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::type_identity_t<T> const* in, T* out,
-                        Op operation = {}, E const& epilogue = {}) {
+//! @brief The same for a count that is known when the program is compiled: the compiler chooses, and only
+//! what it chose is instantiated.
+template <class Selector, class Size, TransportPolicy Transport, Element T, class Op = Sum,
+          class E = Identity>
+requires is_selector<Selector> && ReductionOp<Op, T> && ElementEpilogue<E, T> Result<void> all_reduce(
+    Communicator<Transport> const& communicator, std::type_identity_t<T> const* in, T* out, Op operation = {},
+    E const& epilogue = {}) {
   if constexpr (detail::CallFitsSelector<Selector, Transport, T, Op>::value) {
     return detail::all_reduce_selected<Selector, detail::AtCount<Selector, T, Size::value>>(
-        communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue}, operation);
+        communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue},
+        operation);
   } else {
     return {};
   }
@@ -254,8 +272,8 @@ Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T
 //! @brief The same in place.
 template <class Choice, TransportPolicy Transport, Element T,
           class Op = typename detail::OperationOf<Choice>::type, class E = Identity>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out, Op operation = {},
-                        E const& epilogue = {}) {
+Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out,
+                        Op operation = {}, E const& epilogue = {}) {
   return all_reduce<Choice>(communicator, in_and_out.data(), in_and_out.data(), in_and_out.size(), operation,
                             epilogue);
 }

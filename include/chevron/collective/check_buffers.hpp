@@ -13,9 +13,10 @@
 
 namespace chevron::detail {
 
-//! @brief Null, misaligned, overflowing or partly overlapping buffers of `count` elements each; Errc::ok otherwise.
-[[nodiscard]] inline Errc check_buffers(void const* in, void const* out, std::size_t count, std::size_t element_bytes,
-                                        std::size_t alignment) {
+//! @brief Null, misaligned, overflowing or partly overlapping buffers of `count` elements each; Errc::ok
+//! otherwise.
+[[nodiscard]] inline Errc check_buffers(void const* in, void const* out, std::size_t count,
+                                        std::size_t element_bytes, std::size_t alignment) {
   auto const from = reinterpret_cast<std::uintptr_t>(in);
   auto const to = reinterpret_cast<std::uintptr_t>(out);
   if (count != 0 && (in == nullptr || out == nullptr)) return Errc::null_pointer;

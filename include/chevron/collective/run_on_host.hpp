@@ -38,8 +38,8 @@ class InCall {
 
 //! @brief Checks the arguments, runs `body(lane)` on every lane, and tells how it went.
 //!
-//! What a rank finds wrong with its own arguments ends the communicator for all ranks: the peers may already wait for
-//! this call, and so they learn at once what and who.
+//! What a rank finds wrong with its own arguments ends the communicator for all ranks: the peers may already
+//! wait for this call, and so they learn at once what and who.
 template <class Transport, class T, class E, class Body>
 [[nodiscard]] Result<void> run_on_host(Communicator<Transport> const& communicator, char const* during,
                                        CallIdentity const& identity, Call<T, E>& call, Body&& body) {

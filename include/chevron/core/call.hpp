@@ -13,7 +13,8 @@
 
 namespace chevron {
 
-//! @brief Where a buffer lies: in which window, and how far into it (bytes). What a call tells its peers (contract C4).
+//! @brief Where a buffer lies: in which window, and how far into it (bytes). What a call tells its peers
+//! (contract C4).
 struct Location {
   std::uint32_t window = nowhere;
   std::uint64_t offset = 0;
@@ -22,7 +23,8 @@ struct Location {
   [[nodiscard]] CHEVRON_HD constexpr bool in_window() const { return window != nowhere; }
 };
 
-//! @brief The arguments of a call on one rank: `in` and `out` hold `count` elements each and may be the same buffer.
+//! @brief The arguments of a call on one rank: `in` and `out` hold `count` elements each and may be the same
+//! buffer.
 template <class T, class Epilogue>
 struct Call {
   T const* in = nullptr;
@@ -39,7 +41,8 @@ template <class T, int NRanks>
 struct Arrival {
   PerRank<T const*, NRanks> in{};
   PerRank<T*, NRanks> out{};
-  int outside = -1;  //!< a rank whose buffers lie in no window, -1 where there is none: the same answer on every rank
+  int outside =
+      -1;  //!< a rank whose buffers lie in no window, -1 where there is none: the same answer on every rank
 
   [[nodiscard]] CHEVRON_HD constexpr bool direct() const { return outside < 0; }
 };

@@ -21,12 +21,13 @@ struct Pack {
   T v[Size];
 };
 
-//! How a lane stores results: through the caches, or past them (which saves reading the lines first, and pays once
-//! the buffers outgrow the last-level cache).
+//! How a lane stores results: through the caches, or past them (which saves reading the lines first, and pays
+//! once the buffers outgrow the last-level cache).
 enum class Stores : unsigned char { temporal, non_temporal };
 
-//! @brief Where a pack lies: elements [index, index + size) of a buffer. The size and the kind of store are part of
-//! the type, so that a body written once compiles to a loop over whole packs and one over the elements left.
+//! @brief Where a pack lies: elements [index, index + size) of a buffer. The size and the kind of store are
+//! part of the type, so that a body written once compiles to a loop over whole packs and one over the
+//! elements left.
 template <int Size, Stores Kind = Stores::temporal>
 struct At {
   static constexpr int size = Size;
@@ -67,8 +68,8 @@ CHEVRON_INLINE Pack<accumulator_t<T>, Size> reduce_in_rank_order(PerRank<Pack<T,
 //! @param first  the index of the pack's first element within the call
 //! @param valid  elements that are there: the epilogue is not asked about others
 template <class T, class Epilogue, class Acc, int Size>
-CHEVRON_INLINE Pack<T, Size> finish_pack(Epilogue const& epilogue, Pack<Acc, Size> const& sum, std::size_t first,
-                                         int valid = Size) {
+CHEVRON_INLINE Pack<T, Size> finish_pack(Epilogue const& epilogue, Pack<Acc, Size> const& sum,
+                                         std::size_t first, int valid = Size) {
   Pack<T, Size> pack{};
   if (valid == Size) {
     for (int k = 0; k < Size; ++k) {

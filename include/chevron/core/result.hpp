@@ -13,8 +13,8 @@
 
 namespace chevron {
 
-//! @brief A value, or the error that there is instead of it. Look before you use it: reading the wrong one is a
-//! precondition violation, as with std::expected.
+//! @brief A value, or the error that there is instead of it. Look before you use it: reading the wrong one is
+//! a precondition violation, as with std::expected.
 template <class Value>
 class [[nodiscard]] Result {
  public:

@@ -19,14 +19,16 @@ struct Shard {
 
   CHEVRON_HD constexpr std::size_t size() const { return end - begin; }
   CHEVRON_HD constexpr bool empty() const { return begin == end; }
-  friend CHEVRON_HD constexpr bool operator==(Shard a, Shard b) { return a.begin == b.begin && a.end == b.end; }
+  friend CHEVRON_HD constexpr bool operator==(Shard a, Shard b) {
+    return a.begin == b.begin && a.end == b.end;
+  }
 };
 
 //! @brief Part `index` of `whole`, cut into `parts` parts at multiples of `granule` elements.
 //!
-//! The parts are disjoint, in order, and cover `whole`; every part but the last non-empty one is a multiple of
-//! `granule` long and two parts differ by at most one granule. Parts may be empty. Exact for every size: no
-//! intermediate value exceeds `whole.size() + granule`.
+//! The parts are disjoint, in order, and cover `whole`; every part but the last non-empty one is a multiple
+//! of `granule` long and two parts differ by at most one granule. Parts may be empty. Exact for every size:
+//! no intermediate value exceeds `whole.size() + granule`.
 //! @param parts    1 or more
 //! @param index    0 to parts - 1
 //! @param granule  elements, 1 or more
@@ -46,8 +48,8 @@ CHEVRON_HD constexpr Shard part_of(Shard whole, int parts, int index, std::size_
 
 //! @brief The elements of a buffer of `count` that `rank` owns when `NRanks` ranks share it out.
 //!
-//! Shards begin at multiples of a granule (a cache line on a CPU, a pack on a GPU), so that no two ranks write
-//! the same line of an aligned buffer.
+//! Shards begin at multiples of a granule (a cache line on a CPU, a pack on a GPU), so that no two ranks
+//! write the same line of an aligned buffer.
 template <int NRanks>
 CHEVRON_HD constexpr Shard shard_of(std::size_t count, int rank, std::size_t granule) {
   return part_of({0, count}, NRanks, rank, granule);

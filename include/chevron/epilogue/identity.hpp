@@ -23,7 +23,8 @@ struct Identity {
   }
 };
 
-//! @brief Called with a reduced value in the accumulator type and its index in the output; gives what is to be rounded.
+//! @brief Called with a reduced value in the accumulator type and its index in the output; gives what is to
+//! be rounded.
 template <class E, class T>
 concept CallableAsEpilogue = requires(E const& epilogue, accumulator_t<T> value, std::size_t index) {
   { epilogue(value, index) } -> std::same_as<accumulator_t<T>>;
@@ -33,9 +34,11 @@ concept CallableAsEpilogue = requires(E const& epilogue, accumulator_t<T> value,
 template <class E>
 concept CopiedAsBytes = std::is_trivially_copyable_v<E>;
 
-//! @brief An epilogue of element scope: a small value with `accumulator_t<T> operator()(accumulator_t<T>, index) const`.
+//! @brief An epilogue of element scope: a small value with `accumulator_t<T> operator()(accumulator_t<T>,
+//! index) const`.
 //!
-//! Which rank applies it to an element depends on the algorithm, so all ranks must pass one that computes the same.
+//! Which rank applies it to an element depends on the algorithm, so all ranks must pass one that computes the
+//! same.
 template <class E, class T>
 concept ElementEpilogue = CallableAsEpilogue<E, T> && CopiedAsBytes<E>;
 

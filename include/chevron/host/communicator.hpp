@@ -19,7 +19,8 @@
 
 namespace chevron {
 
-//! @brief One rank's communicator. Movable; used by one thread at a time (a second one is refused, contract C6).
+//! @brief One rank's communicator. Movable; used by one thread at a time (a second one is refused, contract
+//! C6).
 //! @tparam Transport  says how the ranks reach each other; Transport::Endpoint is one rank's end of it
 template <class Transport>
 class Communicator {
@@ -57,8 +58,8 @@ class Communicator {
   //! The failure that ended this communicator, or success while it is usable.
   [[nodiscard]] Result<void> status() const { return endpoint_->status("an earlier call"); }
 
-  //! Ends the communicator for all ranks: calls in progress and later ones return errc::aborted, naming this rank.
-  //! May be called from any thread.
+  //! Ends the communicator for all ranks: calls in progress and later ones return errc::aborted, naming this
+  //! rank. May be called from any thread.
   void abort() { endpoint_->abort(); }
 
   //! For the collectives: the transport's end, and the threads of the lanes.

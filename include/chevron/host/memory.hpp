@@ -3,7 +3,8 @@
 #define CHEVRON_HOST_MEMORY_HPP
 
 //! @file
-//! Memory in whole pages, private to a process or shared by file descriptor, released by its owner's destructor.
+//! Memory in whole pages, private to a process or shared by file descriptor, released by its owner's
+//! destructor.
 
 #include <chevron/core/error.hpp>
 #include <chevron/core/result.hpp>
@@ -49,7 +50,8 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 }
 
 [[nodiscard]] inline Error system_error(char const* during, int native = errno) {
-  return {.code = native == ENOMEM || native == ENOSPC ? Errc::no_memory : Errc::system, .native = native,
+  return {.code = native == ENOMEM || native == ENOSPC ? Errc::no_memory : Errc::system,
+          .native = native,
           .during = during};
 }
 
@@ -101,8 +103,8 @@ class MappedMemory {
   std::size_t size_bytes_ = 0;
 };
 
-//! @brief New shared memory that has no name anywhere, so nothing is left behind however its users end, and nobody can
-//! open it who was not handed the descriptor. It can't be shrunk under its users.
+//! @brief New shared memory that has no name anywhere, so nothing is left behind however its users end, and
+//! nobody can open it who was not handed the descriptor. It can't be shrunk under its users.
 [[nodiscard]] inline Result<OwnedFd> shared_memory(std::size_t size_bytes) {
   OwnedFd fd(::memfd_create("chevron", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return detail::system_error("creating shared memory");

@@ -16,22 +16,27 @@
 
 namespace chevron {
 
-//! @brief How a rank joins a group. The defaults suit; the fields marked (alike) must be the same on all ranks.
+//! @brief How a rank joins a group. The defaults suit; the fields marked (alike) must be the same on all
+//! ranks.
 struct Options {
   std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
-  std::optional<int> pin_to_cpu{};             //!< binds the joining thread to this CPU (as the system numbers them)
-  int lanes = 1;                               //!< (alike) threads that work on a call: the caller's and lanes - 1 more
-  std::size_t packet_bytes = 16 * 1024;        //!< (alike) bytes that one step of a packet algorithm carries, 56 or more
-  std::size_t chunk_bytes = 128 * 1024;        //!< (alike) bytes of a chunk of the staged algorithms, a multiple of 64
-  Epoch first_epoch = 1;                       //!< (alike) where the step counters begin; tests set it near their wrap
+  std::optional<int> pin_to_cpu{};  //!< binds the joining thread to this CPU (as the system numbers them)
+  int lanes = 1;                    //!< (alike) threads that work on a call: the caller's and lanes - 1 more
+  std::size_t packet_bytes =
+      16 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries, 56 or more
+  std::size_t chunk_bytes =
+      128 * 1024;         //!< (alike) bytes of a chunk of the staged algorithms, a multiple of 64
+  Epoch first_epoch = 1;  //!< (alike) where the step counters begin; tests set it near their wrap
 };
 
-//! @brief What the ranks compare when they meet (contract C7): rank-uniform by construction of everything else.
+//! @brief What the ranks compare when they meet (contract C7): rank-uniform by construction of everything
+//! else.
 struct Configuration {
   std::int32_t version_number = version;
   std::int32_t ranks = 0;
   std::int32_t lanes = 0;
-  std::uint32_t selectors = 0;  //!< fingerprint of the selectors named at joining: tables, rank counts, elements
+  std::uint32_t selectors =
+      0;  //!< fingerprint of the selectors named at joining: tables, rank counts, elements
   std::uint64_t packet_bytes = 0;
   std::uint64_t chunk_bytes = 0;
   std::uint64_t first_epoch = 0;
@@ -61,7 +66,9 @@ struct Configuration {
 //! @brief The first option outside its domain, as an error; none when all are fine.
 [[nodiscard]] inline std::optional<Error> check(Options const& options, int rank, int ranks) {
   auto const bad = [&](char const* what) {
-    return Error{.code = Errc::bad_argument, .rank = static_cast<std::int16_t>(rank), .during = "joining",
+    return Error{.code = Errc::bad_argument,
+                 .rank = static_cast<std::int16_t>(rank),
+                 .during = "joining",
                  .detail = what};
   };
   if (rank < 0 || rank >= ranks) return bad("the rank must be 0 to the rank count - 1");
@@ -69,7 +76,8 @@ struct Configuration {
   if (options.packet_bytes < 56 || options.packet_bytes > (std::size_t{1} << 30)) {
     return bad("packet_bytes must be 56 to 2^30");
   }
-  if (options.chunk_bytes < 64 || options.chunk_bytes % 64 != 0 || options.chunk_bytes > (std::size_t{1} << 30)) {
+  if (options.chunk_bytes < 64 || options.chunk_bytes % 64 != 0 ||
+      options.chunk_bytes > (std::size_t{1} << 30)) {
     return bad("chunk_bytes must be a multiple of 64, at most 2^30");
   }
   if (options.deadline.count() <= 0) return bad("the deadline must be positive");

@@ -22,7 +22,9 @@ class BasicWindow {
   BasicWindow(std::shared_ptr<Endpoint> endpoint, std::uint32_t number, T* data, std::size_t count)
       : endpoint_(std::move(endpoint)), number_(number), data_(data), count_(count) {}
   BasicWindow(BasicWindow&& other) noexcept
-      : endpoint_(std::move(other.endpoint_)), number_(other.number_), data_(std::exchange(other.data_, nullptr)),
+      : endpoint_(std::move(other.endpoint_)),
+        number_(other.number_),
+        data_(std::exchange(other.data_, nullptr)),
         count_(std::exchange(other.count_, 0)) {}
   BasicWindow& operator=(BasicWindow&& other) noexcept {
     std::swap(endpoint_, other.endpoint_);

@@ -29,7 +29,8 @@ struct Policy {
 
 namespace detail {
 
-//! @brief From an algorithm's name to its template. An algorithm without a row here can't be named by a table.
+//! @brief From an algorithm's name to its template. An algorithm without a row here can't be named by a
+//! table.
 template <AllReduceAlgorithm Algorithm, int NRanks, class T, class Op, class E>
 struct AlgorithmNamed;
 template <int NRanks, class T, class Op, class E>
@@ -54,9 +55,12 @@ using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, 
 //! @brief The name of an algorithm, as its template has it.
 [[nodiscard]] constexpr char const* name(AllReduceAlgorithm algorithm) {
   switch (algorithm) {
-    case AllReduceAlgorithm::one_shot_push: return "one_shot_push";
-    case AllReduceAlgorithm::reduce_scatter_all_gather: return "reduce_scatter_all_gather";
-    case AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy: return "reduce_scatter_all_gather_zero_copy";
+    case AllReduceAlgorithm::one_shot_push:
+      return "one_shot_push";
+    case AllReduceAlgorithm::reduce_scatter_all_gather:
+      return "reduce_scatter_all_gather";
+    case AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy:
+      return "reduce_scatter_all_gather_zero_copy";
   }
   return "unknown";
 }

@@ -3,8 +3,8 @@
 #define CHEVRON_SELECT_SELECTOR_HPP
 
 //! @file
-//! Selectors: a table, and for which rank counts, elements and operations it is to be used. Exactly what a selector can
-//! reach is instantiated.
+//! Selectors: a table, and for which rank counts, elements and operations it is to be used. Exactly what a
+//! selector can reach is instantiated.
 
 #include <chevron/core/element.hpp>
 #include <chevron/core/op.hpp>
@@ -18,8 +18,7 @@ namespace chevron {
 
 //! @brief The rank counts that a program is compiled for.
 template <int... Counts>
-  requires(RankCountInRange<Counts> && ...)
-struct RankCounts {
+requires(RankCountInRange<Counts>&&...) struct RankCounts {
   [[nodiscard]] static constexpr bool contains(int count) { return ((count == Counts) || ...); }
 };
 
@@ -45,8 +44,8 @@ struct Count {
 
 //! @brief Selects by table among what a program is compiled for.
 //!
-//! A selector whose table has a hole does not compile: the sentence says which kind of hole, and for which rank count
-//! and element.
+//! A selector whose table has a hole does not compile: the sentence says which kind of hole, and for which
+//! rank count and element.
 //! @tparam Table   see table.hpp
 //! @tparam Ranks   RankCounts<...>
 //! @tparam Types   Elements<...>
@@ -56,9 +55,10 @@ struct Selector;
 
 template <SelectionTable Table, int... Counts, class... Ts, class... Ops>
 struct Selector<Table, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops...>> {
-  static_assert(sizeof...(Counts) > 0 && sizeof...(Ts) > 0 && sizeof...(Ops) > 0,
-                "chevron: a selector needs a rank count, an element and an operation at least; got an empty list; see "
-                "chevron/select/selector.hpp");
+  static_assert(
+      sizeof...(Counts) > 0 && sizeof...(Ts) > 0 && sizeof...(Ops) > 0,
+      "chevron: a selector needs a rank count, an element and an operation at least; got an empty list; see "
+      "chevron/select/selector.hpp");
 
   //! Contract C2, checked when the selector is first used.
   template <int NRanks>

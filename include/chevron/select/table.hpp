@@ -5,8 +5,8 @@
 //! @file
 //! Selection tables: constexpr values that say which policy handles which call.
 //!
-//! A table is an empty type with `static constexpr auto rows()`, which returns a std::array of Row. The first row that
-//! matches a call is taken, so later rows are fallbacks. One's own:
+//! A table is an empty type with `static constexpr auto rows()`, which returns a std::array of Row. The first
+//! row that matches a call is taken, so later rows are fallbacks. One's own:
 //! ```cpp
 //! struct MyTable {
 //!   static constexpr auto rows() {
@@ -68,7 +68,7 @@ struct Row {
   ElementSet elements{};
   bool in_windows_only = false;  //!< for calls whose buffers all lie in windows
   Policy policy{};
-  char const* source = "";       //!< machine, date and command that the row comes from
+  char const* source = "";  //!< machine, date and command that the row comes from
 
   [[nodiscard]] constexpr bool matches(int rank_count, ElementKind element, std::size_t size_bytes,
                                        WindowState windows) const {
@@ -89,7 +89,8 @@ inline constexpr int no_row = -1;
 
 //! @brief The first row of a table that matches; no_row where none does.
 template <class Table>
-[[nodiscard]] constexpr int row_for(int ranks, ElementKind element, std::size_t size_bytes, WindowState windows) {
+[[nodiscard]] constexpr int row_for(int ranks, ElementKind element, std::size_t size_bytes,
+                                    WindowState windows) {
   constexpr auto rows = Table::rows();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].matches(ranks, element, size_bytes, windows)) return static_cast<int>(i);
@@ -127,38 +128,44 @@ template <class Table>
     bool const for_ranks = ranks >= row.ranks.from && ranks <= row.ranks.to;
     any_for_ranks = any_for_ranks || for_ranks;
     any_for_element = any_for_element || (for_ranks && row.elements.contains(element));
-    if (for_ranks && needs_windows(row.policy.algorithm) && !row.in_windows_only) return TableFault::needs_windows;
+    if (for_ranks && needs_windows(row.policy.algorithm) && !row.in_windows_only)
+      return TableFault::needs_windows;
   }
   if (!any_for_ranks) return TableFault::rank_count;
   if (!any_for_element) return TableFault::element;
   TableFault fault = TableFault::none;
   for_each_size_class<Table>(ranks, element, WindowState::none, [&](std::size_t size, int row) {
     if (row != no_row || fault != TableFault::none) return;
-    fault = row_for<Table>(ranks, element, size, WindowState::all) == no_row ? TableFault::size : TableFault::windows;
+    fault = row_for<Table>(ranks, element, size, WindowState::all) == no_row ? TableFault::size
+                                                                             : TableFault::windows;
   });
   return fault;
 }
 
-//! @brief Contract C2 for one rank count and element. The type's arguments are what the compiler shows beside the
-//! sentence: the table, the rank count and the element of the hole.
+//! @brief Contract C2 for one rank count and element. The type's arguments are what the compiler shows beside
+//! the sentence: the table, the rank count and the element of the hole.
 template <class Table, int NRanks, class T>
 struct TableCovers {
   static constexpr TableFault fault = fault_of<Table>(NRanks, ElementTraits<T>::kind);
-  static_assert(fault != TableFault::rank_count,
-                "chevron: a selection table must have a row for every rank count asked for; got no row for the NRanks "
-                "of this TableCovers; see chevron/select/table.hpp");
-  static_assert(fault != TableFault::element,
-                "chevron: a selection table must have a row for every element asked for; got no row for the T of this "
-                "TableCovers; see chevron/select/table.hpp");
-  static_assert(fault != TableFault::size,
-                "chevron: a selection table must have a row for every size; got a gap between its byte ranges for this "
-                "TableCovers; see chevron/select/table.hpp");
+  static_assert(
+      fault != TableFault::rank_count,
+      "chevron: a selection table must have a row for every rank count asked for; got no row for the NRanks "
+      "of this TableCovers; see chevron/select/table.hpp");
+  static_assert(
+      fault != TableFault::element,
+      "chevron: a selection table must have a row for every element asked for; got no row for the T of this "
+      "TableCovers; see chevron/select/table.hpp");
+  static_assert(
+      fault != TableFault::size,
+      "chevron: a selection table must have a row for every size; got a gap between its byte ranges for this "
+      "TableCovers; see chevron/select/table.hpp");
   static_assert(fault != TableFault::windows,
                 "chevron: a selection table must have a row for buffers that lie in no window; got rows with "
                 "in_windows_only alone for some size; see chevron/select/table.hpp");
-  static_assert(fault != TableFault::needs_windows,
-                "chevron: a row whose algorithm works on windows must say in_windows_only; got one that claims every "
-                "buffer; see chevron/select/table.hpp");
+  static_assert(
+      fault != TableFault::needs_windows,
+      "chevron: a row whose algorithm works on windows must say in_windows_only; got one that claims every "
+      "buffer; see chevron/select/table.hpp");
   static constexpr bool value = fault == TableFault::none;
 };
 
@@ -167,7 +174,8 @@ template <class Table>
 [[nodiscard]] consteval std::uint32_t fingerprint_of_table() {
   std::uint32_t hash = hash32("chevron table");
   for (Row const& row : Table::rows()) {
-    hash = mix(hash, static_cast<std::uint64_t>(row.ranks.from) << 32 | static_cast<std::uint64_t>(row.ranks.to));
+    hash = mix(hash,
+               static_cast<std::uint64_t>(row.ranks.from) << 32 | static_cast<std::uint64_t>(row.ranks.to));
     hash = mix(mix(hash, row.bytes.from), row.bytes.to);
     hash = mix(mix(hash, row.elements.bits), row.in_windows_only ? 1 : 0);
     hash = mix(mix(hash, static_cast<std::uint64_t>(row.policy.algorithm)),

@@ -56,7 +56,8 @@ struct WithRankCount<RankCounts<FirstCount, MoreCounts...>> {
     } else if constexpr (sizeof...(Rest) > 0) {
       return try_each<Function, Rest...>(rank_count, function, compiled);
     } else {
-      return Error{.code = Errc::rank_count_not_compiled, .during = "choosing a rank count",
+      return Error{.code = Errc::rank_count_not_compiled,
+                   .during = "choosing a rank count",
                    .detail = "asked for " + std::to_string(rank_count) + ", compiled are " + compiled};
     }
   }

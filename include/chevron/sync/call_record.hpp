@@ -28,15 +28,18 @@ constexpr std::uint32_t mix(std::uint32_t hash, std::uint64_t value) {
 
 //! @brief What the ranks of one call must have in common. Everything but the count is known at compile time.
 struct CallIdentity {
-  std::uint32_t algorithm = 0;  //!< the collective and algorithm, or the collective and "chosen by a selector"
+  std::uint32_t algorithm =
+      0;  //!< the collective and algorithm, or the collective and "chosen by a selector"
   std::uint32_t element = 0;
   std::uint32_t operation = 0;  //!< the reduction operation and the epilogue
   std::uint32_t table = 0;      //!< the selector, 0 where an algorithm was named
   std::uint64_t count = 0;      //!< elements
 
+  //! Never 0, which is what unwritten memory holds.
   [[nodiscard]] constexpr std::uint32_t signature() const {
     std::uint32_t const fixed = mix(mix(mix(mix(0x5eed, algorithm), element), operation), table);
-    return mix(fixed, count);
+    std::uint32_t const all = mix(fixed, count);
+    return all == 0 ? 1 : all;
   }
 
   //! Names the first thing in which two calls differ; Errc::ok where they are the same.
@@ -50,7 +53,8 @@ struct CallIdentity {
   }
 };
 
-//! @brief One per lane, written by its owner when a call begins, read by peers only when something looks wrong.
+//! @brief One per lane, written by its owner when a call begins, read by peers only when something looks
+//! wrong.
 struct alignas(64) CallRecord {
   std::uint64_t stamp = 0;  //!< first epoch and signature of the call; written last
   std::uint64_t count = 0;

@@ -14,13 +14,14 @@ namespace chevron {
 //! @brief The step counter of a lane: the same on every rank, since every rank runs the same steps. It wraps.
 using Epoch = std::uint32_t;
 
-//! @brief Whether `seen` is `expected` or later, right across the wrap as long as the two are less than 2^31 apart.
+//! @brief Whether `seen` is `expected` or later, right across the wrap as long as the two are less than 2^31
+//! apart.
 CHEVRON_HD constexpr bool reached(Epoch seen, Epoch expected) {
   return static_cast<std::int32_t>(seen - expected) >= 0;
 }
 
-//! @brief What marks a flag or a packet as written: the step, and a signature of the call that all ranks must share.
-//! One 64-bit word, so that it is stored and loaded whole.
+//! @brief What marks a flag or a packet as written: the step, and a signature of the call that all ranks must
+//! share. One 64-bit word, so that it is stored and loaded whole.
 struct Stamp {
   Epoch epoch = 0;
   std::uint32_t signature = 0;
@@ -28,14 +29,19 @@ struct Stamp {
   [[nodiscard]] CHEVRON_HD constexpr std::uint64_t word() const {
     return std::uint64_t{epoch} << 32 | signature;
   }
+  //! Memory that nobody has written to yet holds zeros; no signature is zero.
+  [[nodiscard]] CHEVRON_HD constexpr bool written() const { return signature != 0; }
   [[nodiscard]] static CHEVRON_HD constexpr Stamp of(std::uint64_t word) {
     return {static_cast<Epoch>(word >> 32), static_cast<std::uint32_t>(word)};
   }
 };
 
-//! @brief Stamps are compared for equality, so one that is exactly 2^32 steps old would pass for new. Once in this many
-//! steps the ranks therefore meet and wipe their stamps (see HostLane::renew); no stamp lives to see its epoch again.
-inline constexpr Epoch epochs_between_renewals = Epoch{1} << 30;
+//! @brief The era of an epoch: a quarter of the counter's range.
+//!
+//! Stamps are compared for equality, so one that is exactly 2^32 steps old would pass for new. When a lane
+//! enters a new era the ranks therefore meet and wipe their stamps (HostWait::enter_era): no stamp lives to
+//! see its epoch again.
+CHEVRON_HD constexpr std::uint32_t era_of(Epoch epoch) { return epoch >> 30; }
 
 }  // namespace chevron
 

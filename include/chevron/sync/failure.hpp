@@ -12,7 +12,8 @@
 
 namespace chevron {
 
-//! @brief What is written into every rank's abort word. The first failure stays; a communicator that has one is over.
+//! @brief What is written into every rank's abort word. The first failure stays; a communicator that has one
+//! is over.
 struct Failure {
   Errc code = Errc::ok;
   std::uint8_t rank = none;      //!< the rank at fault
@@ -33,8 +34,14 @@ struct Failure {
   }
   [[nodiscard]] Error error(char const* during) const {
     auto const index = [](std::uint8_t i) { return i == none ? std::int16_t{-1} : std::int16_t{i}; };
-    return {.code = code, .rank = index(rank), .reporter = index(reporter), .lane = index(lane), .epoch = epoch,
-            .native = 0, .during = during, .detail = {}};
+    return {.code = code,
+            .rank = index(rank),
+            .reporter = index(reporter),
+            .lane = index(lane),
+            .epoch = epoch,
+            .native = 0,
+            .during = during,
+            .detail = {}};
   }
 };
 

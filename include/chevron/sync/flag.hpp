@@ -3,14 +3,15 @@
 #define CHEVRON_SYNC_FLAG_HPP
 
 //! @file
-//! Accesses to memory that ranks share, on a CPU. Every one goes through this policy, so that the order is visible
-//! where it is used and a test can put a scheduler in its place.
+//! Accesses to memory that ranks share, on a CPU. Every one goes through this policy, so that the order is
+//! visible where it is used and a test can put a scheduler in its place.
 
 #include <chevron/core/config.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -20,8 +21,9 @@ namespace chevron {
 
 //! @brief How a host lane touches shared memory. Words are 64 or 32 bits wide and naturally aligned.
 //!
-//! Flags are written by one rank only and live in the reader's memory. The functions that only tell (`reading`,
-//! `writing`) do nothing here: the interleaving explorer of the tests checks with them that no access to data races.
+//! Flags are written by one rank only and live in the reader's memory. The functions that only tell
+//! (`reading`, `writing`) do nothing here: the interleaving explorer of the tests checks with them that no
+//! access to data races.
 struct HostAccess {
   //! Everything that the writer of the value did before it is visible after this load.
   template <class Word>
@@ -54,11 +56,12 @@ struct HostAccess {
     std::atomic_ref<std::uint32_t>(word).fetch_add(1, std::memory_order_acq_rel);
   }
 
-  //! Orders an earlier store before a later load: only between a flag and the question whether its reader sleeps.
-  //! No data depends on it, a wake-up does, and a sleep is bounded all the same.
+  //! Orders an earlier store before a later load: only between a flag and the question whether its reader
+  //! sleeps. No data depends on it, a wake-up does, and a sleep is bounded all the same.
   static void store_load_fence() {
 #if defined(__SANITIZE_THREAD__)
-    // The thread sanitizer does not model fences (and g++ refuses them); nothing it checks depends on this one.
+    // The thread sanitizer does not model fences (and g++ refuses them); nothing it checks depends on this
+    // one.
     std::atomic<int> own{0};
     own.fetch_add(1, std::memory_order_seq_cst);
 #else
@@ -71,6 +74,21 @@ struct HostAccess {
 #if defined(__SSE2__)
     _mm_sfence();
 #endif
+  }
+
+  //! Copies past the caches; `to` is aligned to 16 bytes. A non_temporal_fence must come before the flag.
+  static void copy_non_temporal(void* to, void const* from, std::size_t size_bytes) {
+    auto target = static_cast<std::byte*>(to);
+    auto source = static_cast<std::byte const*>(from);
+#if defined(__SSE2__)
+    for (; size_bytes >= sizeof(__m128i); size_bytes -= sizeof(__m128i)) {
+      _mm_stream_si128(reinterpret_cast<__m128i*>(target),
+                       _mm_loadu_si128(reinterpret_cast<__m128i const*>(source)));
+      target += sizeof(__m128i);
+      source += sizeof(__m128i);
+    }
+#endif
+    if (size_bytes != 0) std::memcpy(target, source, size_bytes);
   }
 
   //! Tells the core that this is a spin on a word.

@@ -15,8 +15,8 @@ namespace chevron {
 
 //! @brief The packet of a CPU: one cache line, 56 bytes of payload and the stamp that says they are there.
 //!
-//! The writer fills the payload, then stores the stamp with release; the reader loads the stamp with acquire, then
-//! reads the payload. One line crosses between the cores, flag and data together.
+//! The writer fills the payload, then stores the stamp with release; the reader loads the stamp with acquire,
+//! then reads the payload. One line crosses between the cores, flag and data together.
 struct alignas(64) FlaggedLine {
   static constexpr std::size_t payload_bytes = 56;
 
@@ -29,8 +29,8 @@ struct alignas(64) FlaggedLine {
 };
 static_assert(sizeof(FlaggedLine) == 64);
 
-//! @brief Lines that `bytes` of elements of `element_bytes` each need; at least one, so that ranks with nothing to say
-//! meet as well.
+//! @brief Lines that `bytes` of elements of `element_bytes` each need; at least one, so that ranks with
+//! nothing to say meet as well.
 CHEVRON_HD constexpr std::size_t lines_for(std::size_t count, std::size_t element_bytes) {
   std::size_t const each = FlaggedLine::payload_bytes / element_bytes;
   std::size_t const lines = count / each + (count % each != 0 ? 1 : 0);

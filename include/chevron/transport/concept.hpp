@@ -16,7 +16,8 @@ namespace chevron {
 template <class Transport>
 concept HasRankCount = requires {
   { Transport::ranks } -> std::convertible_to<int>;
-} && RankCountInRange<Transport::ranks>;
+}
+&&RankCountInRange<Transport::ranks>;
 
 //! @brief Says what it offers to algorithms.
 template <class Transport>
@@ -26,11 +27,15 @@ concept StatesOffers = requires {
 
 //! @brief Has an endpoint: one rank's state, shared by its communicator and its windows.
 template <class Transport>
-concept HasEndpoint = requires { typename Transport::Endpoint; };
+concept HasEndpoint = requires {
+  typename Transport::Endpoint;
+};
 
 //! @brief Has a lane to run bodies on.
 template <class Transport>
-concept HasLane = requires { typename Transport::template Lane<>; };
+concept HasLane = requires {
+  typename Transport::template Lane<>;
+};
 
 //! @brief How ranks reach each other's memory. The models are HostThreads and HostSharedMemory.
 template <class Transport>
@@ -50,8 +55,8 @@ concept MulticastIsOffered = !Algorithm::needs.multicast || Transport::offers.mu
 //! @brief The transport offers all that the algorithm needs.
 template <class Algorithm, class Transport>
 concept RunsOn = TransportPolicy<Transport> && DirectAccessIsOffered<Algorithm, Transport> &&
-                 PacketsAreOffered<Algorithm, Transport> && MailboxIsOffered<Algorithm, Transport> &&
-                 MulticastIsOffered<Algorithm, Transport>;
+    PacketsAreOffered<Algorithm, Transport> && MailboxIsOffered<Algorithm, Transport> &&
+    MulticastIsOffered<Algorithm, Transport>;
 
 }  // namespace chevron
 

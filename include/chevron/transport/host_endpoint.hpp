@@ -3,8 +3,8 @@
 #define CHEVRON_TRANSPORT_HOST_ENDPOINT_HPP
 
 //! @file
-//! One rank's end of a group on a host: everybody's segments, the windows, and what lanes need to wait and to fail.
-//! The transports differ only in how the memory got there.
+//! One rank's end of a group on a host: everybody's segments, the windows, and what lanes need to wait and to
+//! fail. The transports differ only in how the memory got there.
 
 #include <chevron/core/call.hpp>
 #include <chevron/core/error.hpp>
@@ -31,20 +31,30 @@ struct WindowMapping {
   bool freed = false;
 };
 
-//! @brief How long to wait how. Ranks that outnumber the CPUs should not spin, since the one waited for needs the CPU.
+//! @brief How long to wait how. Ranks that outnumber the CPUs should not spin, since the one waited for needs
+//! the CPU.
 struct WaitBudget {
   int spins = 4000;  //!< looks at the flag with a pause between
   int yields = 100;  //!< then looks with a yield between; after that the lane sleeps between looks
   std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(2);
 };
 
+//! @brief What a lane keeps from call to call. Each lane's on a cache line of its own.
+struct alignas(64) LaneSteps {
+  Epoch epoch = 0;        //!< the last step taken
+  std::uint32_t era = 0;  //!< the era in which the stamps were last wiped
+};
+
 //! @brief The state that every host transport shares, for one rank.
 class HostEndpoint {
  public:
   HostEndpoint(int rank, int ranks, Options const& options)
-      : rank_(rank), ranks_(ranks), options_(options),
+      : rank_(rank),
+        ranks_(ranks),
+        options_(options),
         layout_{ranks, options.lanes, options.packet_bytes, options.chunk_bytes},
-        lane_epochs_(static_cast<std::size_t>(options.lanes), options.first_epoch - 1) {}
+        steps_(static_cast<std::size_t>(options.lanes),
+               {options.first_epoch - 1, era_of(options.first_epoch - 1)}) {}
   HostEndpoint(HostEndpoint const&) = delete;
   HostEndpoint& operator=(HostEndpoint const&) = delete;
   virtual ~HostEndpoint() = default;
@@ -55,10 +65,10 @@ class HostEndpoint {
   [[nodiscard]] SegmentLayout const& layout() const { return layout_; }
   [[nodiscard]] Segment segment(int rank) const { return segments_[rank]; }
   [[nodiscard]] WaitBudget const& wait_budget() const { return budget_; }
-  [[nodiscard]] Epoch& epoch(int lane) { return lane_epochs_[static_cast<std::size_t>(lane)]; }
+  [[nodiscard]] LaneSteps& steps(int lane) { return steps_[static_cast<std::size_t>(lane)]; }
 
-  //! Collective: memory of this rank that all ranks can reach, at least `size_bytes` (which may differ by rank).
-  //! Returns the window's number, the same on every rank.
+  //! Collective: memory of this rank that all ranks can reach, at least `size_bytes` (which may differ by
+  //! rank). Returns the window's number, the same on every rank.
   virtual Result<std::uint32_t> allocate(std::size_t size_bytes) = 0;
 
   //! This rank is done with a window. Local: peers that still have it keep their own mapping.
@@ -96,8 +106,8 @@ class HostEndpoint {
   //! This rank's part of one of its windows.
   [[nodiscard]] std::byte* window_data(std::uint32_t number) const { return windows_[number].base[rank_]; }
 
-  //! Tells every rank, this one included, that the communicator is over, and wakes whoever sleeps. The first failure
-  //! stays; returns the one that stands at this rank.
+  //! Tells every rank, this one included, that the communicator is over, and wakes whoever sleeps. The first
+  //! failure stays; returns the one that stands at this rank.
   template <class Access>
   Failure fail(Failure const& failure) {
     for (int peer = 0; peer < ranks_; ++peer) {
@@ -125,7 +135,8 @@ class HostEndpoint {
 
   //! Ends the communicator because this rank wants so.
   void abort() {
-    fail<HostAccess>({.code = Errc::aborted, .rank = static_cast<std::uint8_t>(rank_),
+    fail<HostAccess>({.code = Errc::aborted,
+                      .rank = static_cast<std::uint8_t>(rank_),
                       .reporter = static_cast<std::uint8_t>(rank_)});
   }
 
@@ -144,7 +155,7 @@ class HostEndpoint {
   int ranks_;
   Options options_;
   SegmentLayout layout_;
-  std::vector<Epoch> lane_epochs_;
+  std::vector<LaneSteps> steps_;
   std::atomic<bool> busy_{false};
 };
 

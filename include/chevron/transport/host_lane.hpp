@@ -3,8 +3,8 @@
 #define CHEVRON_TRANSPORT_HOST_LANE_HPP
 
 //! @file
-//! The lane of a CPU: what an algorithm's body calls. One thread of one rank, talking with the same lane of its peers
-//! through memory that all of them reach, be they threads or processes.
+//! The lane of a CPU: what an algorithm's body calls. One thread of one rank, talking with the same lane of
+//! its peers through memory that all of them reach, be they threads or processes.
 
 #include <chevron/core/call.hpp>
 #include <chevron/core/requirements.hpp>
@@ -48,7 +48,8 @@ class HostLane : public HostWait<Access> {
     return part_of(whole, endpoint().layout().lanes, this->lane(), granule<T>);
   }
 
-  // ---- windows: load from all, store to all -------------------------------------------------------------------
+  // ---- windows: load from all, store to all
+  // -------------------------------------------------------------------
 
   //! Publishes where my buffers lie and learns where everybody's do.
   //! Sync: every rank has arrived; what it wrote to its buffers before is visible.
@@ -85,7 +86,8 @@ class HostLane : public HostWait<Access> {
     });
   }
 
-  //! Runs `store(at, load(at))` for every pack of [0, size), whole packs first, then the elements left one by one.
+  //! Runs `store(at, load(at))` for every pack of [0, size), whole packs first, then the elements left one by
+  //! one.
   template <class T, class Load, class Store>
   void for_each_pack(std::size_t size, Stores stores, Load&& load, Store&& store) {
     if (stores == Stores::non_temporal) {
@@ -106,15 +108,17 @@ class HostLane : public HostWait<Access> {
     return all;
   }
 
-  template <class T, int Size, Stores Kind>
-  CHEVRON_INLINE void store_all(PerRank<T*, NRanks> const& to, At<Size, Kind> at, Pack<T, Size> const& pack) const {
-    for (int rank = 0; rank < NRanks; ++rank) {
+  template <class T, int Targets, int Size, Stores Kind>
+  CHEVRON_INLINE void store_all(PerRank<T*, Targets> const& to, At<Size, Kind> at,
+                                Pack<T, Size> const& pack) const {
+    for (int rank = 0; rank < Targets; ++rank) {
       Access::writing(to[rank] + at.index, sizeof(pack));
       store_pack_as(to[rank], at, pack);
     }
   }
 
-  // ---- packets: push to all, receive from all -----------------------------------------------------------------
+  // ---- packets: push to all, receive from all
+  // -----------------------------------------------------------------
 
   //! Elements that one step of packets carries.
   template <class T>
@@ -122,7 +126,8 @@ class HostLane : public HostWait<Access> {
     return (endpoint().layout().packet_lines() - 1) * static_cast<std::size_t>(FlaggedLine::capacity<T>);
   }
 
-  //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data meet.
+  //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data
+  //! meet.
   template <class T, class Body>
   void for_each_packet(Shard part, Body&& body) {
     constexpr int size = FlaggedLine::capacity<T>;
@@ -177,7 +182,8 @@ class HostLane : public HostWait<Access> {
     return all;
   }
 
-  // ---- mailbox: chunks pushed to their owners, results pushed back ---------------------------------------------
+  // ---- mailbox: chunks pushed to their owners, results pushed back
+  // ---------------------------------------------
 
   //! Elements of one chunk.
   template <class T>
@@ -185,7 +191,8 @@ class HostLane : public HostWait<Access> {
     return endpoint().layout().chunk_bytes / sizeof(T);
   }
 
-  //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this step.
+  //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this
+  //! step.
   template <class T>
   [[nodiscard]] T* contribution_at(int owner, Epoch step) const {
     return chunk<T>(owner, this->rank(), endpoint().layout().contributions_at(), step);
@@ -203,8 +210,18 @@ class HostLane : public HostWait<Access> {
     return chunk<T>(this->rank(), owner, endpoint().layout().results_at(), step);
   }
 
+  //! Copies into a peer's mailbox, past the caches: the lines there belong to the peer's core, and to fetch
+  //! them one by one before overwriting them would cost several times the copy.
   template <class T>
-  void copy(T* to, T const* from, std::size_t count) const {
+  void copy_to_mailbox(T* to, T const* from, std::size_t count) const {
+    Access::reading(from, count * sizeof(T));
+    Access::writing(to, count * sizeof(T));
+    if (count != 0) Access::copy_non_temporal(to, from, count * sizeof(T));
+  }
+
+  //! Copies out of this rank's mailbox.
+  template <class T>
+  void copy_from_mailbox(T* to, T const* from, std::size_t count) const {
     Access::reading(from, count * sizeof(T));
     Access::writing(to, count * sizeof(T));
     if (count != 0) std::memcpy(to, from, count * sizeof(T));
@@ -212,9 +229,11 @@ class HostLane : public HostWait<Access> {
 
   //! Sync: what I wrote into the peer's mailbox is visible to it once it has waited for the same step.
   void post_contribution(int owner, Epoch step) {
+    Access::non_temporal_fence();
     Access::store_release(inbox_at(owner).contribution[parity(step)], this->stamp(step));
   }
   void post_result(int peer, Epoch step) {
+    Access::non_temporal_fence();
     Access::store_release(inbox_at(peer).result[parity(step)], this->stamp(step));
   }
   bool await_contribution(int source, Epoch step) {
@@ -224,7 +243,8 @@ class HostLane : public HostWait<Access> {
     return this->await(inbox_from(owner).result[parity(step)], owner, step);
   }
 
-  //! Calls `visit(peer)` for every rank but this one, beginning with the next: so no peer is everybody's first.
+  //! Calls `visit(peer)` for every rank but this one, beginning with the next: so no peer is everybody's
+  //! first.
   template <class Visit>
   CHEVRON_INLINE void for_each_peer(Visit&& visit) const {
     for (int step = 1; step < NRanks; ++step) {
@@ -257,8 +277,8 @@ class HostLane : public HostWait<Access> {
   [[nodiscard]] FlaggedLine const* packets_from(int peer) const { return packets(this->rank(), peer); }
   [[nodiscard]] FlaggedLine* packets(int owner, int source) const {
     SegmentLayout const& layout = endpoint().layout();
-    auto const first = reinterpret_cast<FlaggedLine*>(endpoint().segment(owner).inbox(layout, this->lane(), source) +
-                                                      layout.packets_at());
+    auto const first = reinterpret_cast<FlaggedLine*>(
+        endpoint().segment(owner).inbox(layout, this->lane(), source) + layout.packets_at());
     return first + static_cast<std::size_t>(parity(this->epoch())) * layout.packet_lines();
   }
 

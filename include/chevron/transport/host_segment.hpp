@@ -21,14 +21,14 @@
 
 namespace chevron {
 
-//! @brief The flags that one rank writes for one lane of another. Each pair is indexed by the parity of the epoch where
-//! a writer may be one step ahead of the reader.
+//! @brief The flags that one rank writes for one lane of another. Each pair is indexed by the parity of the
+//! epoch where a writer may be one step ahead of the reader.
 struct Inbox {
-  FlaggedLine arrival{};                             //!< the arrival message
-  alignas(64) std::uint64_t departure = 0;           //!< the source has finished with everybody's buffers
-  alignas(64) std::uint64_t contribution[2] = {};    //!< a chunk of the source's input lies in the mailbox
-  alignas(64) std::uint64_t result[2] = {};          //!< a chunk of the source's results lies in the mailbox
-  alignas(64) std::uint64_t renewals = 0;            //!< how often the source has wiped its stamps
+  FlaggedLine arrival{};                           //!< the arrival message
+  alignas(64) std::uint64_t departure = 0;         //!< the source has finished with everybody's buffers
+  alignas(64) std::uint64_t contribution[2] = {};  //!< a chunk of the source's input lies in the mailbox
+  alignas(64) std::uint64_t result[2] = {};        //!< a chunk of the source's results lies in the mailbox
+  alignas(64) std::uint64_t renewal[2] = {};  //!< the source is about to wipe its stamps, and has wiped them
 };
 
 //! @brief What stands at the beginning of every segment.
@@ -42,7 +42,8 @@ struct LaneHead {
   CallRecord record;
 };
 
-//! @brief Where everything lies. The same on every rank: it follows only from what the ranks compare when they meet.
+//! @brief Where everything lies. The same on every rank: it follows only from what the ranks compare when
+//! they meet.
 struct SegmentLayout {
   int ranks = 0;
   int lanes = 1;
@@ -68,8 +69,8 @@ struct SegmentLayout {
     return round_up(sizeof(SegmentHead)) + static_cast<std::size_t>(lane) * sizeof(LaneHead);
   }
   [[nodiscard]] constexpr std::size_t inbox_at(int lane, int source) const {
-    auto const index = static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) +
-                       static_cast<std::size_t>(source);
+    auto const index =
+        static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(source);
     return lane_head_at(lanes) + index * inbox_bytes();
   }
   [[nodiscard]] constexpr std::size_t segment_bytes() const { return inbox_at(lanes, 0); }

@@ -3,8 +3,8 @@
 #define CHEVRON_TRANSPORT_HOST_THREADS_HPP
 
 //! @file
-//! Ranks that are threads of one process: the embedded default. All memory is in reach of all ranks, so every pointer
-//! lies in a window.
+//! Ranks that are threads of one process: the embedded default. All memory is in reach of all ranks, so every
+//! pointer lies in a window.
 
 #include <chevron/core/rank.hpp>
 #include <chevron/core/result.hpp>
@@ -76,11 +76,11 @@ class ThreadEndpoint final : public HostEndpoint {
 
 //! @brief A group of `NRanks` threads of this process.
 //!
-//! One object, shared by the threads of the ranks and kept until all have joined. After all have joined, it may be
-//! joined anew, which forms another group.
+//! One object, shared by the threads of the ranks and kept until all have joined. After all have joined, it
+//! may be joined anew, which forms another group.
 //! @tparam NRanks  1 to 32
 template <int NRanks>
-  requires RankCountInRange<NRanks>
+requires RankCountInRange<NRanks>
 class HostThreads {
  public:
   using Endpoint = HostEndpoint;
@@ -94,7 +94,8 @@ class HostThreads {
   //! @brief Makes the calling thread a rank.
   //! @tparam Selectors  the selectors that calls will use; the ranks compare them
   //! Sync:   returns when all ranks have joined
-  //! Errors: bad_argument, duplicate_rank, timeout (naming a rank that did not come), the configuration's mismatches
+  //! Errors: bad_argument, duplicate_rank, timeout (naming a rank that did not come), the configuration's
+  //! mismatches
   template <class... Selectors>
   [[nodiscard]] Result<Communicator<HostThreads>> join(int rank, Options const& options = {}) {
     if (auto error = check(options, rank, NRanks)) return *error;
@@ -124,8 +125,10 @@ class HostThreads {
     }
     std::shared_ptr<detail::Gathering> const mine = open_;
     auto const refuse = [&](Errc code, int culprit) {
-      mine->error = Error{.code = code, .rank = static_cast<std::int16_t>(culprit),
-                          .reporter = static_cast<std::int16_t>(rank), .during = "joining"};
+      mine->error = Error{.code = code,
+                          .rank = static_cast<std::int16_t>(culprit),
+                          .reporter = static_cast<std::int16_t>(rank),
+                          .during = "joining"};
       open_.reset();
       changed_.notify_all();
     };

@@ -3,7 +3,8 @@
 #define CHEVRON_TRANSPORT_HOST_WAIT_HPP
 
 //! @file
-//! How a lane of a CPU waits for a flag: bounded, and with an eye on what else may have happened (contract C5).
+//! How a lane of a CPU waits for a flag: bounded, and with an eye on what else may have happened (contract
+//! C5).
 
 #include <chevron/core/config.hpp>
 #include <chevron/sync/call_record.hpp>
@@ -21,8 +22,9 @@ namespace chevron {
 
 //! @brief The part of a host lane that knows of steps, flags and failures, and nothing of data.
 //!
-//! A wait looks at its flag, spinning, then yielding, then sleeping in between. Every wait ends: with the flag, or with
-//! a failure that is then everybody's. A lane whose wait has failed must not touch shared data any more: ok() tells.
+//! A wait looks at its flag, spinning, then yielding, then sleeping in between. Every wait ends: with the
+//! flag, or with a failure that is then everybody's. A lane whose wait has failed must not touch shared data
+//! any more: ok() tells.
 template <class Access>
 class HostWait {
  public:
@@ -57,12 +59,17 @@ class HostWait {
 
  protected:
   HostWait(HostEndpoint& endpoint, int lane, CallIdentity const& call)
-      : endpoint_(endpoint), call_(call), signature_(call.signature()), rank_(endpoint.rank()), lane_(lane),
-        epoch_(endpoint.epoch(lane)), first_epoch_(epoch_ + 1) {
-    endpoint_.segment(rank_).lane(endpoint_.layout(), lane_).record.template publish<Access>({first_epoch_, signature_},
-                                                                                             call);
+      : endpoint_(endpoint),
+        call_(call),
+        signature_(call.signature()),
+        rank_(endpoint.rank()),
+        lane_(lane),
+        epoch_(endpoint.steps(lane).epoch),
+        first_epoch_(epoch_ + 1) {
+    lane_head(rank_).record.template publish<Access>({first_epoch_, signature_}, call);
+    if (era_of(epoch_) != endpoint.steps(lane).era) enter_era();
   }
-  ~HostWait() { endpoint_.epoch(lane_) = epoch_; }
+  ~HostWait() { endpoint_.steps(lane_).epoch = epoch_; }
   HostWait(HostWait const&) = delete;
   HostWait& operator=(HostWait const&) = delete;
 
@@ -73,7 +80,8 @@ class HostWait {
   [[nodiscard]] Inbox& inbox_at(int peer) const { return inbox(peer, rank_); }
   [[nodiscard]] Inbox const& inbox_from(int peer) const { return inbox(rank_, peer); }
 
-  //! Waits until a peer has set the flag for this step (or `step` steps on). False: the communicator has failed.
+  //! Waits until a peer has set the flag for this step (or `step` steps on). False: the communicator has
+  //! failed.
   CHEVRON_INLINE bool await(std::uint64_t const& flag, int peer, Epoch step = 0) {
     std::uint64_t const wanted = stamp(step);
     int const spins = endpoint_.wait_budget().spins;
@@ -92,6 +100,40 @@ class HostWait {
     return endpoint_.segment(peer).lane(endpoint_.layout(), lane_);
   }
   [[nodiscard]] Doorbell& doorbell(int peer) const { return lane_head(peer).doorbell; }
+
+  //! All ranks wipe the flags that others have written for them, between two meetings: before the first
+  //! somebody may still be in the previous call, after the second somebody may already be in this one.
+  [[gnu::noinline]] void enter_era() {
+    endpoint_.steps(lane_).era = era_of(epoch_);
+    if (!meet(0)) return;
+    SegmentLayout const& layout = endpoint_.layout();
+    for (int peer = 0; peer < endpoint_.ranks(); ++peer) {
+      if (peer == rank_) continue;
+      Inbox& flags = inbox(rank_, peer);
+      for (std::uint64_t* const stamp : {&flags.arrival.stamp, &flags.departure, &flags.contribution[0],
+                                         &flags.contribution[1], &flags.result[0], &flags.result[1]}) {
+        Access::store_relaxed(*stamp, std::uint64_t{0});
+      }
+      auto const lines =
+          reinterpret_cast<FlaggedLine*>(reinterpret_cast<std::byte*>(&flags) + layout.packets_at());
+      for (std::size_t i = 0; i < 2 * layout.packet_lines(); ++i) {
+        Access::store_relaxed(lines[i].stamp, std::uint64_t{0});
+      }
+    }
+    meet(1);
+  }
+
+  //! A barrier over the renewal flags.
+  bool meet(int phase) {
+    for (int peer = 0; peer < endpoint_.ranks(); ++peer) {
+      if (peer != rank_) Access::store_release(inbox_at(peer).renewal[phase], stamp());
+    }
+    ring(endpoint_.ranks());
+    for (int peer = 0; peer < endpoint_.ranks(); ++peer) {
+      if (peer != rank_ && !await(inbox_from(peer).renewal[phase], peer)) return false;
+    }
+    return true;
+  }
 
   [[gnu::noinline]] bool await_slowly(std::uint64_t const& flag, Stamp wanted, int peer) {
     auto const there = [&] { return Access::load_acquire(flag) == wanted.word(); };
@@ -122,17 +164,18 @@ class HostWait {
           return false;
         }
       }
-      doorbell(rank_).template sleep_unless<Access>([&] { return there() || endpoint_.template failure<Access>(); },
-                                                    budget.longest_sleep);
+      doorbell(rank_).template sleep_unless<Access>(
+          [&] { return there() || endpoint_.template failure<Access>(); }, budget.longest_sleep);
     }
   }
 
-  //! What the peer's call differs in from mine, if it has begun its call for the same step; Errc::ok otherwise.
+  //! What the peer's call differs in from mine, if it has begun its call for the same step; Errc::ok
+  //! otherwise.
   [[nodiscard]] Errc compare_calls(Stamp seen, Stamp wanted, int peer) const {
     CallRecord const& record = lane_head(peer).record;
     Stamp const theirs = record.template first<Access>();
-    bool const same_step = seen.epoch == wanted.epoch && seen.signature != wanted.signature;
-    bool const same_call = theirs.epoch == first_epoch_ && theirs.signature != signature_;
+    bool const same_step = seen.written() && seen.epoch == wanted.epoch && seen.signature != wanted.signature;
+    bool const same_call = theirs.written() && theirs.epoch == first_epoch_ && theirs.signature != signature_;
     if (!same_step && !same_call) return Errc::ok;
     Errc const difference = call_.difference(record.template call<Access>());
     return difference == Errc::ok ? Errc::algorithm_mismatch : difference;

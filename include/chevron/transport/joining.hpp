@@ -29,7 +29,9 @@ namespace detail {
 //! @brief Binds the calling thread as the options say, and tells which CPUs this rank's lanes may run on.
 [[nodiscard]] inline Result<CpuSet> settle_on_cpus(int rank, Options const& options) {
   if (options.pin_to_cpu && !pin_this_thread(*options.pin_to_cpu)) {
-    return Error{.code = Errc::bad_argument, .rank = static_cast<std::int16_t>(rank), .during = "joining",
+    return Error{.code = Errc::bad_argument,
+                 .rank = static_cast<std::int16_t>(rank),
+                 .during = "joining",
                  .detail = "this thread can't be bound to the CPU that pin_to_cpu names"};
   }
   CpuSet cpus = CpuSet::of_this_thread();

@@ -3,16 +3,16 @@
 #define CHEVRON_ALGORITHM_ALL_REDUCE_ONE_SHOT_PUSH_HPP
 
 //! @file
-//! All-reduce for small buffers: every rank pushes its data into every peer's mailbox inside flagged packets, and
-//! reduces what arrives. There is no barrier: a packet's flag is in the packet.
+//! All-reduce for small buffers: every rank pushes its data into every peer's mailbox inside flagged packets,
+//! and reduces what arrives. There is no barrier: a packet's flag is in the packet.
 //!
 //! ```
 //! step    | rank 0                                   | rank 1
 //! push    | packets of in0 into 1's mailbox          | packets of in1 into 0's mailbox
 //! receive | as each packet of 1 comes: out0 = in0+in1| as each packet of 0 comes: out1 = in0+in1
 //! ```
-//! A mailbox has two buffers, used in turn by epoch: a rank that pushes for step e+2 has received everybody's packets
-//! of step e+1, which they sent after they had read those of step e.
+//! A mailbox has two buffers, used in turn by epoch: a rank that pushes for step e+2 has received everybody's
+//! packets of step e+1, which they sent after they had read those of step e.
 
 #include <chevron/core/call.hpp>
 #include <chevron/core/requirements.hpp>
@@ -32,7 +32,7 @@ namespace chevron {
 //! Cost:   (N - 1) * count elements sent per rank, in packets whose flags take an eighth more; no barrier
 //! Source: the flagged-data (LL) protocols of NCCL, and the one-shot pushes of TensorRT-LLM and SGLang
 template <int NRanks, Element T, class Op = Sum, class E = Identity>
-  requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
+requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
 struct OneShotPush {
   static constexpr char const* name = "one_shot_push";
   static constexpr Requirements needs = {.packets = true};
@@ -50,7 +50,8 @@ struct OneShotPush {
       lane.template for_each_packet<T>(part, [&](auto at) {
         auto const all = lane.receive_from_all(at, lane.load(call.in, at));
         if (!lane.ok()) return;
-        lane.store(call.out, at, finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid));
+        lane.store(call.out, at,
+                   finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid));
       });
       ++step;
     } while (lane.ok() && step * capacity < mine.size());

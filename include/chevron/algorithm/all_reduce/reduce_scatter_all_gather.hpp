@@ -11,9 +11,9 @@
 //! reduce    | chunk c of my shard: my input and what lies in my mailbox -> my output and everybody's mailbox
 //! gather    | chunk c of each other rank's shard: from my mailbox to my output
 //! ```
-//! Why two buffers are enough: a contribution for chunk c+2 is written after the results of chunk c have come, so after
-//! its reader has reduced chunk c; a result for chunk c+2 is written after the contributions for chunk c+2 have come, which
-//! their senders posted after they had gathered chunk c.
+//! Why two buffers are enough: a contribution for chunk c+2 is written after the results of chunk c have
+//! come, so after its reader has reduced chunk c; a result for chunk c+2 is written after the contributions
+//! for chunk c+2 have come, which their senders posted after they had gathered chunk c.
 
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
@@ -32,10 +32,10 @@ namespace chevron {
 //! Memory: any, aligned to the element
 //! Sync:   on return out is complete and in may be overwritten
 //! Errors: timeout and the mismatches
-//! Cost:   2 (N - 1) / N * count elements sent per rank and as many copied once more on arrival; 2 (N - 1) flags a chunk
-//! Source: the staged RS+AG of MSCCL++; double buffering without credits as argued above
+//! Cost:   2 (N - 1) / N * count elements sent per rank and as many copied once more on arrival; 2 (N - 1)
+//! flags a chunk Source: the staged RS+AG of MSCCL++; double buffering without credits as argued above
 template <int NRanks, Element T, class Op = Sum, class E = Identity>
-  requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
+requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
 struct ReduceScatterAllGather {
   static constexpr char const* name = "reduce_scatter_all_gather";
   static constexpr Requirements needs = {.mailbox = true};
@@ -78,7 +78,8 @@ struct ReduceScatterAllGather {
     CHEVRON_HD void contribute(Epoch chunk) const {
       lane.for_each_peer([&](int owner) {
         Shard const part = piece(owner, chunk);
-        lane.copy(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin, part.size());
+        lane.copy_to_mailbox(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin,
+                             part.size());
         lane.post_contribution(owner, step(chunk));
       });
       lane.ring(NRanks);
@@ -87,17 +88,19 @@ struct ReduceScatterAllGather {
     CHEVRON_HD void reduce(Epoch chunk) const {
       Shard const mine = piece(lane.rank(), chunk);
       PerRank<T const*, NRanks> from{};
-      PerRank<T*, NRanks> to{};
       from[lane.rank()] = call.in + mine.begin;
-      to[lane.rank()] = call.out + mine.begin;
       lane.for_each_peer([&](int peer) {
         if (lane.ok()) lane.await_contribution(peer, step(chunk));
         from[peer] = lane.template contribution_from<T>(peer, step(chunk));
-        to[peer] = lane.template result_at<T>(peer, step(chunk));
       });
       if (!lane.ok()) return;
-      detail::reduce_to_all<Op>(lane, from, to, mine.size(), mine.begin, call.epilogue, Stores::temporal);
-      lane.for_each_peer([&](int peer) { lane.post_result(peer, step(chunk)); });
+      T* const result = call.out + mine.begin;
+      detail::reduce_to_all<Op>(lane, from, PerRank<T*, 1>{{result}}, mine.size(), mine.begin, call.epilogue,
+                                Stores::temporal);
+      lane.for_each_peer([&](int peer) {
+        lane.copy_to_mailbox(lane.template result_at<T>(peer, step(chunk)), result, mine.size());
+        lane.post_result(peer, step(chunk));
+      });
       lane.ring(NRanks);
     }
 
@@ -105,7 +108,8 @@ struct ReduceScatterAllGather {
       lane.for_each_peer([&](int owner) {
         if (!lane.ok() || !lane.await_result(owner, step(chunk))) return;
         Shard const part = piece(owner, chunk);
-        lane.copy(call.out + part.begin, lane.template result_from<T>(owner, step(chunk)), part.size());
+        lane.copy_from_mailbox(call.out + part.begin, lane.template result_from<T>(owner, step(chunk)),
+                               part.size());
       });
     }
   };

@@ -3,8 +3,8 @@
 #define CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_SCATTER_ALL_GATHER_ZERO_COPY_HPP
 
 //! @file
-//! All-reduce for large buffers in windows: each rank reduces its shard out of everybody's inputs and writes the result
-//! into everybody's outputs. Nothing is copied on the way.
+//! All-reduce for large buffers in windows: each rank reduces its shard out of everybody's inputs and writes
+//! the result into everybody's outputs. Nothing is copied on the way.
 //!
 //! ```
 //! step       | rank 0                             | rank 1
@@ -15,6 +15,7 @@
 
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
+#include <chevron/core/error.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
@@ -25,12 +26,12 @@ namespace chevron {
 //! @tparam NRanks  1 to 32
 //! Shape:  in [count] elements per rank, out [count]; out == in is allowed, on any subset of the ranks
 //! Memory: in and out lie in windows (anywhere, where ranks share an address space); aligned to the element
-//! Sync:   every rank must arrive; on return every rank has finished with this rank's buffers and out is complete
-//! Errors: errc::not_in_window, unknown_window, buffers_overlap, timeout and the mismatches
-//! Cost:   per rank: reads count elements in all, writes count elements in all; 2 (N - 1) flags, one barrier at each end
-//! Source: MSCCL++'s rsag_zero_copy all-reduce, with the arrival message that carries windows and offsets
+//! Sync:   every rank must arrive; on return every rank has finished with this rank's buffers and out is
+//! complete Errors: errc::not_in_window, unknown_window, buffers_overlap, timeout and the mismatches Cost:
+//! per rank: reads count elements in all, writes count elements in all; 2 (N - 1) flags, one barrier at each
+//! end Source: MSCCL++'s rsag_zero_copy all-reduce, with the arrival message that carries windows and offsets
 template <int NRanks, Element T, class Op = Sum, class E = Identity>
-  requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
+requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
 struct ReduceScatterAllGatherZeroCopy {
   static constexpr char const* name = "reduce_scatter_all_gather_zero_copy";
   static constexpr Requirements needs = {.direct_access = true};
@@ -49,8 +50,9 @@ struct ReduceScatterAllGatherZeroCopy {
     Shard const shard = shard_of<NRanks>(call.count, lane.rank(), Lane::template granule<T>);
     Shard const mine = lane.template share_of<T>(shard);
     if (!mine.empty()) {
-      detail::reduce_to_all<Op>(lane, detail::advanced(all.in, mine.begin), detail::advanced(all.out, mine.begin),
-                                mine.size(), mine.begin, call.epilogue, call.stores);
+      detail::reduce_to_all<Op>(lane, detail::advanced(all.in, mine.begin),
+                                detail::advanced(all.out, mine.begin), mine.size(), mine.begin, call.epilogue,
+                                call.stores);
     }
     lane.depart(call.stores);
   }

@@ -15,9 +15,10 @@ namespace chevron::detail {
 
 //! @brief Reduces `size` elements of `from` in rank order into every one of `to`.
 //! @param first  index of the first element within the whole call, for the epilogue
-template <class Op, class Lane, class T, int NRanks, class Epilogue>
-CHEVRON_HD void reduce_to_all(Lane& lane, PerRank<T const*, NRanks> const& from, PerRank<T*, NRanks> const& to,
-                              std::size_t size, std::size_t first, Epilogue const& epilogue, Stores stores) {
+template <class Op, class Lane, class T, int NRanks, int Targets, class Epilogue>
+CHEVRON_HD void reduce_to_all(Lane& lane, PerRank<T const*, NRanks> const& from,
+                              PerRank<T*, Targets> const& to, std::size_t size, std::size_t first,
+                              Epilogue const& epilogue, Stores stores) {
   lane.template for_each_pack<T>(
       size, stores,  //
       [&](auto at) { return lane.load_all(from, at); },

@@ -11,16 +11,20 @@
 
 namespace chevron::tables {
 
-//! @brief Packets while latency counts, the callers' own buffers above, mailboxes for buffers that lie in no window.
+//! @brief Packets while latency counts, the callers' own buffers above, mailboxes for buffers that lie in no
+//! window.
 struct Host {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
-        Row{.bytes = {0, 2048}, .policy = {one_shot_push}},
-        Row{.bytes = {2048, 3 << 20}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
-        Row{.bytes = {3 << 20}, .in_windows_only = true,
+        Row{.bytes = {0, 512}, .policy = {one_shot_push}},
+        Row{.bytes = {512, 16 << 20},
+            .in_windows_only = true,
+            .policy = {reduce_scatter_all_gather_zero_copy}},
+        Row{.bytes = {16 << 20},
+            .in_windows_only = true,
             .policy = {reduce_scatter_all_gather_zero_copy, Stores::non_temporal}},
-        Row{.bytes = {2048}, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {512}, .policy = {reduce_scatter_all_gather}},
     };
   }
 };
