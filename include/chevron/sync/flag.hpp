@@ -103,6 +103,7 @@ struct HostAccess {
 
   static void reading(void const* /*data*/, std::size_t /*size_bytes*/) {}
   static void writing(void const* /*data*/, std::size_t /*size_bytes*/) {}
+  static void writing_past_caches(void const* /*data*/, std::size_t /*size_bytes*/) {}
 };
 
 }  // namespace chevron

@@ -66,6 +66,7 @@ class HostLane : public HostWait<Access> {
       FlaggedLine const& line = inbox_from(peer).arrival;
       if (!this->ok() || !this->await(line.stamp, peer)) return;
       Message theirs;
+      Access::reading(line.payload, sizeof(theirs));
       std::memcpy(&theirs, line.payload, sizeof(theirs));
       note_buffers(all, peer, theirs, call.count * sizeof(T));
     });
@@ -111,10 +112,7 @@ class HostLane : public HostWait<Access> {
   template <class T, int Targets, int Size, Stores Kind>
   CHEVRON_INLINE void store_all(PerRank<T*, Targets> const& to, At<Size, Kind> at,
                                 Pack<T, Size> const& pack) const {
-    for (int rank = 0; rank < Targets; ++rank) {
-      Access::writing(to[rank] + at.index, sizeof(pack));
-      store_pack_as(to[rank], at, pack);
-    }
+    for (int rank = 0; rank < Targets; ++rank) store_pack_as(to[rank], at, pack);
   }
 
   // ---- packets: push to all, receive from all
@@ -215,7 +213,7 @@ class HostLane : public HostWait<Access> {
   template <class T>
   void copy_to_mailbox(T* to, T const* from, std::size_t count) const {
     Access::reading(from, count * sizeof(T));
-    Access::writing(to, count * sizeof(T));
+    Access::writing_past_caches(to, count * sizeof(T));
     if (count != 0) Access::copy_non_temporal(to, from, count * sizeof(T));
   }
 
@@ -342,6 +340,7 @@ class HostLane : public HostWait<Access> {
 #if defined(__SSE2__)
     if constexpr (Kind == Stores::non_temporal && sizeof(pack) % sizeof(__m128i) == 0) {
       if (reinterpret_cast<std::uintptr_t>(buffer + at.index) % sizeof(__m128i) == 0) {
+        Access::writing_past_caches(buffer + at.index, sizeof(pack));
         auto const to = reinterpret_cast<__m128i*>(buffer + at.index);
         for (std::size_t i = 0; i < sizeof(pack) / sizeof(__m128i); ++i) {
           __m128i part;
@@ -352,6 +351,7 @@ class HostLane : public HostWait<Access> {
       }
     }
 #endif
+    Access::writing(buffer + at.index, sizeof(pack));
     store_pack(buffer, at, pack);
   }
 };
