@@ -9,6 +9,7 @@
 #include <chevron/core/call.hpp>
 #include <chevron/core/element.hpp>
 #include <chevron/core/op.hpp>
+#include <chevron/core/hash.hpp>
 #include <chevron/core/result.hpp>
 #include <chevron/epilogue/identity.hpp>
 #include <chevron/host/communicator.hpp>
@@ -16,6 +17,7 @@
 #include <chevron/select/selector.hpp>
 #include <chevron/transport/concept.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -191,6 +193,11 @@ template <class Algorithm, class Transport, class T, class E>
                      [&](auto& lane) { Algorithm::run(lane, call); });
 }
 
+//! @brief Stands where a Count<n> may stand, for a count that is known when the program runs.
+struct AnyCount {};
+template <class Size>
+concept RunTimeCount = std::same_as<Size, AnyCount>;
+
 //! @brief The operation of a call: the selector's default is a sum, an algorithm brings its own.
 template <class Choice>
 struct OperationOf {
@@ -219,7 +226,7 @@ struct OperationOf<Choice> {
 //!         concurrent_use end the communicator, on all ranks, with the same error. At compile time: a
 //!         selector that does not cover the call
 //! Cost:   see the algorithms
-template <class Choice, TransportPolicy Transport, Element T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, Element T,
           class Op = typename detail::OperationOf<Choice>::type, class E = Identity>
 requires ReductionOp<Op, T> && ElementEpilogue<E, T> Result<void> all_reduce(
     Communicator<Transport> const& communicator, std::type_identity_t<T> const* in, T* out, std::size_t count,
@@ -256,7 +263,7 @@ requires is_selector<Selector> && ReductionOp<Op, T> && ElementEpilogue<E, T> Re
 }
 
 //! @brief The same on spans, which must be of one size on a rank.
-template <class Choice, TransportPolicy Transport, Element T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, Element T,
           class Op = typename detail::OperationOf<Choice>::type, class E = Identity>
 Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T const> in, std::span<T> out,
                         Op operation = {}, E const& epilogue = {}) {
@@ -270,7 +277,7 @@ Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T
 }
 
 //! @brief The same in place.
-template <class Choice, TransportPolicy Transport, Element T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, Element T,
           class Op = typename detail::OperationOf<Choice>::type, class E = Identity>
 Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out,
                         Op operation = {}, E const& epilogue = {}) {

@@ -22,7 +22,8 @@
 
 namespace chevron {
 
-//! Version of the library, as one number that ranks compare when they meet: 10000 * major + 100 * minor + patch.
+//! Version of the library, as one number that ranks compare when they meet: 10000 * major + 100 * minor +
+//! patch.
 inline constexpr int version =
     10000 * CHEVRON_VERSION_MAJOR + 100 * CHEVRON_VERSION_MINOR + CHEVRON_VERSION_PATCH;
 

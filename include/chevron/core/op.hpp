@@ -9,6 +9,7 @@
 #include <chevron/core/arithmetic.hpp>
 #include <chevron/core/config.hpp>
 #include <chevron/core/element.hpp>
+#include <chevron/core/hash.hpp>
 
 //! @file
 //! How the values of two ranks become one.
@@ -128,13 +129,6 @@ concept NamesItself = requires {
   { Op::name } -> std::convertible_to<char const*>;
 };
 
-//! 64-bit FNV-1a.
-consteval std::uint64_t hash_of(char const* text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (; *text != '\0'; ++text) hash = (hash ^ static_cast<unsigned char>(*text)) * 0x100000001b3u;
-  return hash;
-}
-
 template <class Op>
 consteval std::uint64_t hash_of_type() {
   return hash_of(__PRETTY_FUNCTION__);
@@ -159,7 +153,7 @@ consteval std::uint64_t op_id() {
   } else if constexpr (std::same_as<Op, Avg>) {
     return 5;
   } else if constexpr (detail::NamesItself<Op>) {
-    return detail::hash_of(Op::name) | (std::uint64_t{1} << 63);
+    return hash_of(Op::name) | (std::uint64_t{1} << 63);
   } else {
     return detail::hash_of_type<Op>() | (std::uint64_t{1} << 63);
   }

@@ -19,6 +19,7 @@
 //! ```
 
 #include <chevron/core/element.hpp>
+#include <chevron/core/hash.hpp>
 #include <chevron/core/rank.hpp>
 #include <chevron/select/policy.hpp>
 #include <chevron/sync/call_record.hpp>

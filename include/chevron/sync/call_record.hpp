@@ -6,25 +6,12 @@
 //! What a call is, as far as all ranks must agree on it; and how a rank shows its peers which call it is in.
 
 #include <chevron/core/error.hpp>
+#include <chevron/core/hash.hpp>
 #include <chevron/sync/epoch.hpp>
 
 #include <cstdint>
-#include <string_view>
 
 namespace chevron {
-
-//! @brief 32 bits that stand for a text: FNV-1a. Never 0.
-constexpr std::uint32_t hash32(std::string_view text, std::uint32_t hash = 2166136261u) {
-  for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash == 0 ? 1 : hash;
-}
-
-//! @brief Mixes a number into a hash, so that every bit of it matters.
-constexpr std::uint32_t mix(std::uint32_t hash, std::uint64_t value) {
-  std::uint64_t x = (value ^ hash) * 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 32) * 0xd6e8feb86659fd93u;
-  return static_cast<std::uint32_t>(x ^ x >> 32);
-}
 
 //! @brief What the ranks of one call must have in common. Everything but the count is known at compile time.
 struct CallIdentity {

@@ -6,6 +6,8 @@
 //! What all host transports do when a rank joins.
 
 #include <chevron/core/error.hpp>
+#include <chevron/core/hash.hpp>
+#include <chevron/core/hash.hpp>
 #include <chevron/core/result.hpp>
 #include <chevron/host/cpu.hpp>
 #include <chevron/host/options.hpp>
