@@ -33,6 +33,7 @@ struct Shard {
 //! @param index    0 to parts - 1
 //! @param granule  elements, 1 or more
 CHEVRON_HD constexpr Shard part_of(Shard whole, int parts, int index, std::size_t granule) {
+  if (parts == 1) return whole;
   auto const n = static_cast<std::size_t>(parts);
   auto const i = static_cast<std::size_t>(index);
   std::size_t const size = whole.size();

@@ -52,7 +52,7 @@ class HostEndpoint {
       : rank_(rank),
         ranks_(ranks),
         options_(options),
-        layout_{ranks, options.lanes, options.packet_bytes, options.chunk_bytes},
+        layout_(ranks, options.lanes, options.packet_bytes, options.chunk_bytes),
         steps_(static_cast<std::size_t>(options.lanes),
                {options.first_epoch - 1, era_of(options.first_epoch - 1)}) {}
   HostEndpoint(HostEndpoint const&) = delete;
@@ -112,7 +112,7 @@ class HostEndpoint {
   Failure fail(Failure const& failure) {
     for (int peer = 0; peer < ranks_; ++peer) {
       Access::replace(segments_[peer].head().abort, 0, failure.word());
-      for (int lane = 0; lane < layout_.lanes; ++lane) {
+      for (int lane = 0; lane < layout_.lanes(); ++lane) {
         segments_[peer].lane(layout_, lane).doorbell.template ring_anyway<Access>();
       }
     }

@@ -45,7 +45,7 @@ class HostLane : public HostWait<Access> {
   //! The part of a range that this lane works on, the same on every rank.
   template <class T>
   [[nodiscard]] Shard share_of(Shard whole) const {
-    return part_of(whole, endpoint().layout().lanes, this->lane(), granule<T>);
+    return part_of(whole, endpoint().layout().lanes(), this->lane(), granule<T>);
   }
 
   // ---- windows: load from all, store to all
@@ -121,7 +121,7 @@ class HostLane : public HostWait<Access> {
   //! Elements that one step of packets carries.
   template <class T>
   [[nodiscard]] std::size_t packet_capacity() const {
-    return (endpoint().layout().packet_lines() - 1) * static_cast<std::size_t>(FlaggedLine::capacity<T>);
+    return (endpoint().layout().packet_lines()) * static_cast<std::size_t>(FlaggedLine::capacity<T>);
   }
 
   //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data
@@ -186,7 +186,7 @@ class HostLane : public HostWait<Access> {
   //! Elements of one chunk.
   template <class T>
   [[nodiscard]] std::size_t chunk_capacity() const {
-    return endpoint().layout().chunk_bytes / sizeof(T);
+    return endpoint().layout().chunk_bytes() / sizeof(T);
   }
 
   //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this
@@ -285,7 +285,7 @@ class HostLane : public HostWait<Access> {
     SegmentLayout const& layout = endpoint().layout();
     std::byte* const first = endpoint().segment(owner).inbox(layout, this->lane(), source) + at;
     return reinterpret_cast<T*>(first + static_cast<std::size_t>(parity(this->epoch() + step)) *
-                                            SegmentLayout::round_up(layout.chunk_bytes));
+                                            SegmentLayout::round_up(layout.chunk_bytes()));
   }
 
   template <class T>

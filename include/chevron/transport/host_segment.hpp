@@ -42,38 +42,50 @@ struct LaneHead {
   CallRecord record;
 };
 
-//! @brief Where everything lies. The same on every rank: it follows only from what the ranks compare when
-//! they meet.
-struct SegmentLayout {
-  int ranks = 0;
-  int lanes = 1;
-  std::size_t packet_bytes = 0;  //!< payload that one rank may push to another within one step
-  std::size_t chunk_bytes = 0;   //!< bytes of one chunk of the staged algorithms
-
+//! @brief Where everything lies. The same on every rank: it follows only from what the ranks compare when they
+//! meet. Computed once, since every call asks.
+class SegmentLayout {
+ public:
   static constexpr std::size_t line = 64;
   static constexpr std::size_t round_up(std::size_t bytes) { return (bytes + line - 1) / line * line; }
 
-  [[nodiscard]] constexpr std::size_t packet_lines() const {
-    return packet_bytes / FlaggedLine::payload_bytes + 1;
-  }
-  [[nodiscard]] constexpr std::size_t packets_at() const { return round_up(sizeof(Inbox)); }
-  [[nodiscard]] constexpr std::size_t contributions_at() const {
-    return packets_at() + 2 * packet_lines() * sizeof(FlaggedLine);
-  }
-  [[nodiscard]] constexpr std::size_t results_at() const {
-    return contributions_at() + 2 * round_up(chunk_bytes);
-  }
-  [[nodiscard]] constexpr std::size_t inbox_bytes() const { return results_at() + 2 * round_up(chunk_bytes); }
+  //! @param packet_bytes  payload that one rank may push to another within one step
+  //! @param chunk_bytes   bytes of one chunk of the staged algorithms
+  constexpr SegmentLayout(int ranks, int lanes, std::size_t packet_bytes, std::size_t chunk_bytes)
+      : ranks_(ranks),
+        lanes_(lanes),
+        packet_lines_(packet_bytes / FlaggedLine::payload_bytes),
+        chunk_bytes_(chunk_bytes),
+        contributions_at_(packets_at() + 2 * packet_lines_ * sizeof(FlaggedLine)),
+        results_at_(contributions_at_ + 2 * round_up(chunk_bytes)),
+        inbox_bytes_(results_at_ + 2 * round_up(chunk_bytes)) {}
 
-  [[nodiscard]] constexpr std::size_t lane_head_at(int lane) const {
+  [[nodiscard]] constexpr int lanes() const { return lanes_; }
+  [[nodiscard]] constexpr std::size_t packet_lines() const { return packet_lines_; }
+  [[nodiscard]] constexpr std::size_t chunk_bytes() const { return chunk_bytes_; }
+
+  //! Offsets within an inbox.
+  [[nodiscard]] static constexpr std::size_t packets_at() { return round_up(sizeof(Inbox)); }
+  [[nodiscard]] constexpr std::size_t contributions_at() const { return contributions_at_; }
+  [[nodiscard]] constexpr std::size_t results_at() const { return results_at_; }
+
+  //! Offsets within a segment.
+  [[nodiscard]] static constexpr std::size_t lane_head_at(int lane) {
     return round_up(sizeof(SegmentHead)) + static_cast<std::size_t>(lane) * sizeof(LaneHead);
   }
   [[nodiscard]] constexpr std::size_t inbox_at(int lane, int source) const {
-    auto const index =
-        static_cast<std::size_t>(lane) * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(source);
-    return lane_head_at(lanes) + index * inbox_bytes();
+    return lane_head_at(lanes_) + static_cast<std::size_t>(lane * ranks_ + source) * inbox_bytes_;
   }
-  [[nodiscard]] constexpr std::size_t segment_bytes() const { return inbox_at(lanes, 0); }
+  [[nodiscard]] constexpr std::size_t segment_bytes() const { return inbox_at(lanes_, 0); }
+
+ private:
+  int ranks_;
+  int lanes_;
+  std::size_t packet_lines_;
+  std::size_t chunk_bytes_;
+  std::size_t contributions_at_;
+  std::size_t results_at_;
+  std::size_t inbox_bytes_;
 };
 
 //! @brief A typed view of one segment at the address where it lies in this process.

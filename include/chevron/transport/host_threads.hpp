@@ -115,7 +115,7 @@ class HostThreads {
     if (!open_) {
       auto fresh = std::make_shared<detail::Gathering>();
       fresh->configuration = configuration;
-      SegmentLayout const layout{NRanks, options.lanes, options.packet_bytes, options.chunk_bytes};
+      SegmentLayout const layout(NRanks, options.lanes, options.packet_bytes, options.chunk_bytes);
       for (int i = 0; i < NRanks; ++i) {
         auto segment = MappedMemory::of_process(layout.segment_bytes());
         if (!segment) return segment.error();
