@@ -36,6 +36,12 @@ class HostLane : public HostWait<Access> {
   static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
   static constexpr std::size_t pack_bytes = 64;
 
+  //! How a loop is cut into packs.
+  template <class T>
+  struct Packing {
+    std::size_t size;  //!< elements
+  };
+
   //! Elements per cache line: shards and shares begin at multiples of it.
   template <class T>
   static constexpr std::size_t granule = pack_bytes / sizeof(T);
@@ -87,14 +93,22 @@ class HostLane : public HostWait<Access> {
     });
   }
 
-  //! Runs `store(at, load(at))` for every pack of [0, size), whole packs first, then the elements left one by
+  //! How a loop over `size` elements of these buffers is cut into packs. A CPU moves whole packs at any
+  //! alignment, so nothing follows from the buffers.
+  template <class T, int Sources, int Targets>
+  [[nodiscard]] Packing<T> packing_of(PerRank<T const*, Sources> const&, PerRank<T*, Targets> const&,
+                                      std::size_t size) const {
+    return {size};
+  }
+
+  //! Runs `store(at, load(at))` for every pack of a packing, whole packs first, then the elements left one by
   //! one.
   template <class T, class Load, class Store>
-  void for_each_pack(std::size_t size, Stores stores, Load&& load, Store&& store) {
+  void for_each_pack(Packing<T> packing, Stores stores, Load&& load, Store&& store) {
     if (stores == Stores::non_temporal) {
-      for_each_pack_as<T, Stores::non_temporal>(size, load, store);
+      for_each_pack_as<T, Stores::non_temporal>(packing.size, load, store);
     } else {
-      for_each_pack_as<T, Stores::temporal>(size, load, store);
+      for_each_pack_as<T, Stores::temporal>(packing.size, load, store);
     }
   }
 

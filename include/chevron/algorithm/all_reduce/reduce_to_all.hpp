@@ -19,8 +19,8 @@ template <class Op, class Lane, class T, int NRanks, int Targets, class Epilogue
 CHEVRON_HD void reduce_to_all(Lane& lane, PerRank<T const*, NRanks> const& from,
                               PerRank<T*, Targets> const& to, std::size_t size, std::size_t first,
                               Epilogue const& epilogue, Stores stores) {
-  lane.template for_each_pack<T>(
-      size, stores,  //
+  lane.for_each_pack(
+      lane.packing_of(from, to, size), stores,  //
       [&](auto at) { return lane.load_all(from, at); },
       [&](auto at, auto const& all) {
         lane.store_all(to, at, finish_pack<T>(epilogue, reduce_in_rank_order<Op>(all), first + at.index));
