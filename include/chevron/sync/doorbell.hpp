@@ -7,13 +7,7 @@
 
 #include <chevron/sync/flag.hpp>
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <climits>
 #include <cstdint>
 
 namespace chevron {
@@ -38,7 +32,7 @@ struct alignas(64) Doorbell {
   template <class Access>
   void ring_anyway() {
     Access::increment(rings);
-    ::syscall(SYS_futex, &rings, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    Access::wake_sleepers(rings);
   }
 
   //! Sleeps until somebody rings, `longest` has passed, or at once when `there()` holds already.
@@ -47,13 +41,7 @@ struct alignas(64) Doorbell {
     std::uint32_t const before = Access::load_acquire(rings);
     Access::store_relaxed(sleeping, std::uint32_t{1});
     Access::store_load_fence();
-    if (!there()) {
-      auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
-      timespec timeout{};
-      timeout.tv_sec = static_cast<time_t>(seconds.count());
-      timeout.tv_nsec = static_cast<long>((longest - seconds).count());
-      ::syscall(SYS_futex, &rings, FUTEX_WAIT, before, &timeout, nullptr, 0);
-    }
+    if (!there()) Access::sleep_while(rings, before, longest);
     Access::store_relaxed(sleeping, std::uint32_t{0});
   }
 };

@@ -5,6 +5,7 @@
 //! @file
 //! A failure as one 64-bit word, so that the rank that notices it can tell all the others with one store.
 
+#include <chevron/core/config.hpp>
 #include <chevron/core/error.hpp>
 #include <chevron/sync/epoch.hpp>
 
@@ -23,11 +24,11 @@ struct Failure {
 
   static constexpr std::uint8_t none = 0xff;
 
-  [[nodiscard]] constexpr std::uint64_t word() const {
+  [[nodiscard]] CHEVRON_HD constexpr std::uint64_t word() const {
     return std::uint64_t{static_cast<std::uint8_t>(code)} | std::uint64_t{rank} << 8 |
            std::uint64_t{reporter} << 16 | std::uint64_t{lane} << 24 | std::uint64_t{epoch} << 32;
   }
-  [[nodiscard]] static constexpr Failure of(std::uint64_t word) {
+  [[nodiscard]] static CHEVRON_HD constexpr Failure of(std::uint64_t word) {
     return {static_cast<Errc>(word & 0xff), static_cast<std::uint8_t>(word >> 8),
             static_cast<std::uint8_t>(word >> 16), static_cast<std::uint8_t>(word >> 24),
             static_cast<Epoch>(word >> 32)};

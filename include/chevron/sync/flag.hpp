@@ -8,7 +8,14 @@
 
 #include <chevron/core/config.hpp>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -99,6 +106,18 @@ struct HostAccess {
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
 #endif
+  }
+
+  //! Sleeps while `word` holds `value`, until it is woken or `longest` has passed; also returns for no reason.
+  static void sleep_while(std::uint32_t const& word, std::uint32_t value, std::chrono::nanoseconds longest) {
+    auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
+    timespec timeout{};
+    timeout.tv_sec = static_cast<time_t>(seconds.count());
+    timeout.tv_nsec = static_cast<long>((longest - seconds).count());
+    ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &timeout, nullptr, 0);
+  }
+  static void wake_sleepers(std::uint32_t const& word) {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   }
 
   static void reading(void const* /*data*/, std::size_t /*size_bytes*/) {}
