@@ -106,17 +106,20 @@ class HostEndpoint {
   //! This rank's part of one of its windows.
   [[nodiscard]] std::byte* window_data(std::uint32_t number) const { return windows_[number].base[rank_]; }
 
-  //! Tells every rank, this one included, that the communicator is over, and wakes whoever sleeps. The first
-  //! failure stays; returns the one that stands at this rank.
+  //! Tells every rank, this one included, that the communicator is over, and wakes whoever sleeps. Of several
+  //! failures the first one stays, on all ranks: whose it is shows at rank 0, which everybody tells first.
   template <class Access>
   Failure fail(Failure const& failure) {
+    std::uint64_t& at_first = segments_[0].head().abort;
+    std::uint64_t const stands =
+        Access::replace(at_first, 0, failure.word()) ? failure.word() : Access::load_acquire(at_first);
     for (int peer = 0; peer < ranks_; ++peer) {
-      Access::replace(segments_[peer].head().abort, 0, failure.word());
+      Access::replace(segments_[peer].head().abort, 0, stands);
       for (int lane = 0; lane < layout_.lanes(); ++lane) {
         segments_[peer].lane(layout_, lane).doorbell.template ring_anyway<Access>();
       }
     }
-    return *this->template failure<Access>();
+    return Failure::of(stands);
   }
 
   //! The failure that ended this communicator, if one did.
