@@ -123,7 +123,7 @@ class HostThreads {
       }
       open_ = std::move(fresh);
     }
-    std::shared_ptr<detail::Gathering> const mine = open_;
+    std::shared_ptr<detail::Gathering> mine = open_;
     auto const refuse = [&](Errc code, int culprit) {
       mine->error = Error{.code = code,
                           .rank = static_cast<std::int16_t>(culprit),
