@@ -83,6 +83,7 @@ class HostEndpoint {
   //! Where a buffer of this rank lies. Only windows of this rank's own are looked through.
   [[nodiscard]] Location locate(void const* buffer, std::size_t size_bytes) const {
     if (one_address_space_) return {0, reinterpret_cast<std::uintptr_t>(buffer)};
+    if (size_bytes == 0) return {0, 0};  // nothing, wherever it is, needs no window
     auto const address = static_cast<std::byte const*>(buffer);
     for (std::uint32_t number = 0; number < windows_.size(); ++number) {
       WindowMapping const& window = windows_[number];
