@@ -139,7 +139,7 @@ class HostWait {
     auto const there = [&] { return Access::load_acquire(flag) == wanted.word(); };
     auto const deadline = std::chrono::steady_clock::now() + endpoint_.options().deadline;
     auto const& budget = endpoint_.wait_budget();
-    auto next_look = std::chrono::steady_clock::time_point{};
+    auto next_look = std::chrono::steady_clock::now() + budget.longest_sleep;
     for (int round = 0;; ++round) {
       if (there()) return true;
       if (endpoint_.template failure<Access>()) return ok_ = false;
@@ -147,10 +147,6 @@ class HostWait {
           difference != Errc::ok) {
         fail(difference, peer);
         return false;
-      }
-      if (round < budget.yields) {
-        ::sched_yield();
-        continue;
       }
       auto const now = std::chrono::steady_clock::now();
       if (now >= next_look) {
@@ -163,6 +159,11 @@ class HostWait {
           fail(Errc::timeout, peer);
           return false;
         }
+      }
+      // On a busy machine a yield may last milliseconds, so the looks above come first.
+      if (round < budget.yields) {
+        ::sched_yield();
+        continue;
       }
       doorbell(rank_).template sleep_unless<Access>(
           [&] { return there() || endpoint_.template failure<Access>(); }, budget.longest_sleep);
