@@ -74,8 +74,9 @@ class HostEndpoint {
   //! This rank is done with a window. Local: peers that still have it keep their own mapping.
   virtual void release(std::uint32_t window) = 0;
 
-  //! A rank whose process is known to have ended, or -1. Called now and then while a lane waits.
-  [[nodiscard]] virtual int dead_peer() { return -1; }
+  //! Whether a peer's process is known to have ended. Asked now and then by a lane that waits for this peer, and of no
+  //! other: a rank that has done its part may leave while others still wait for each other.
+  [[nodiscard]] virtual bool has_ended(int /*peer*/) { return false; }
 
   //! Whether all memory is in reach of all ranks, so that no buffer lies outside.
   [[nodiscard]] bool every_pointer_is_in_a_window() const { return one_address_space_; }

@@ -60,7 +60,7 @@ class ProcessEndpoint final : public HostEndpoint {
     window_memory_[window].clear();
   }
 
-  [[nodiscard]] int dead_peer() override { return processes_.dead_rank(); }
+  [[nodiscard]] bool has_ended(int peer) override { return processes_.has_ended(peer); }
 
  private:
   struct Shared {
@@ -105,8 +105,11 @@ class ProcessEndpoint final : public HostEndpoint {
 //! is not let in; a rank whose process ends is noticed by the others while they wait for it.
 //! @tparam NRanks  1 to 32
 template <int NRanks>
-requires RankCountInRange<NRanks>
 class HostSharedMemory {
+  static_assert(
+      RankCountInRange<NRanks>,
+      "chevron: a rank count must be 1 to 32; got another for HostSharedMemory; see chevron/core/rank.hpp");
+
  public:
   using Endpoint = HostEndpoint;
   template <class Access = HostAccess>

@@ -151,8 +151,8 @@ class HostWait {
       auto const now = std::chrono::steady_clock::now();
       if (now >= next_look) {
         next_look = now + budget.longest_sleep;
-        if (int const dead = endpoint_.dead_peer(); dead >= 0 && !there()) {
-          fail(Errc::peer_died, dead);
+        if (endpoint_.has_ended(peer) && !there()) {
+          fail(Errc::peer_died, peer);
           return false;
         }
         if (now >= deadline) {

@@ -60,15 +60,9 @@ class Processes {
 
   [[nodiscard]] Hello const& hello(int rank) const { return hellos_[rank]; }
 
-  //! A rank whose process has ended, or -1.
-  [[nodiscard]] int dead_rank() const {
-    std::vector<pollfd> entries;
-    for (OwnedFd const& process : processes_) entries.push_back({process.get(), POLLIN, 0});
-    if (::poll(entries.data(), entries.size(), 0) <= 0) return -1;
-    for (std::size_t rank = 0; rank < entries.size(); ++rank) {
-      if (entries[rank].revents != 0) return static_cast<int>(rank);
-    }
-    return -1;
+  //! Whether the process of a rank has ended.
+  [[nodiscard]] bool has_ended(int rank) const {
+    return detail::is_readable(processes_[static_cast<std::size_t>(rank)].get());
   }
 
   //! @brief Gives every rank's message, and descriptor where `descriptor` is one, to every rank.
