@@ -99,13 +99,12 @@ struct Outcome {
 //! @brief The job on `rank_count` ranks; throws the first rank's complaint if there is one.
 inline Outcome run(Job const& job, Transport transport, int rank_count) {
   ReportBoard board(rank_count, job.sentence_count() * hidden_size);
-  auto const known = chevron::with_rank_count<CompiledRankCounts>(rank_count, [&](auto n) {
+  auto const started = chevron::with_rank_count<CompiledRankCounts>(rank_count, [&](auto n) {
     constexpr int ranks = n;
     if (transport == Transport::host_threads) run_as_threads<ranks>(job, board);
     if (transport == Transport::host_shared_memory) run_as_processes<ranks>(job, board);
-    return true;
   });
-  require(known);
+  require(started);
 
   Outcome outcome{.embeddings = Matrix(job.sentence_count(), hidden_size), .time = {}, .same_bits = true};
   std::ranges::copy(board.embeddings(0), outcome.embeddings.data());
