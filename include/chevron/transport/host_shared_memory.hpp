@@ -40,16 +40,24 @@ class ProcessEndpoint final : public HostEndpoint {
 
   //! Collective: makes this rank's segment and maps everybody's.
   [[nodiscard]] Result<void> set_up() {
-    auto shared = share(layout().segment_bytes(), "joining");
+    constexpr char const* during = "joining";
+    auto shared = share(layout().segment_bytes(), during);
     if (!shared) return shared.error();
     for (int peer = 0; peer < ranks(); ++peer) segments_[peer].base = shared->mapping.base[peer];
     segment_memory_ = std::move(shared->memory);
-    return {};
+    auto agreed = processes_.agree(shared->failed, during);
+    if (!agreed && !shared->failed) tell_who_went_on(agreed.error());
+    return agreed;
   }
 
   Result<std::uint32_t> allocate(std::size_t size_bytes) override {
-    auto shared = share(size_bytes, "allocating a window");
-    if (!shared) return shared.error();
+    constexpr char const* during = "allocating a window";
+    auto shared = share(size_bytes, during);
+    auto agreed = shared ? processes_.agree(shared->failed, during) : Result<void>(shared.error());
+    if (!agreed) {
+      tell_who_went_on(agreed.error());
+      return agreed.error();
+    }
     windows_.push_back(shared->mapping);
     window_memory_.push_back(std::move(shared->memory));
     return static_cast<std::uint32_t>(windows_.size() - 1);
@@ -66,9 +74,10 @@ class ProcessEndpoint final : public HostEndpoint {
   struct Shared {
     WindowMapping mapping{};
     std::vector<MappedMemory> memory{};
+    std::optional<Error> failed{};  //!< why this rank could not map it all
   };
 
-  //! Collective: new shared memory of each rank's size, mapped by all. Succeeds everywhere or nowhere.
+  //! Collective: new shared memory of each rank's size, mapped by all. It is there once all ranks agree that it is.
   [[nodiscard]] Result<Shared> share(std::size_t size_bytes, char const* during) {
     Result<OwnedFd> const mine = shared_memory(size_bytes);
     std::optional<Error> failed;
@@ -77,19 +86,26 @@ class ProcessEndpoint final : public HostEndpoint {
     auto all = processes_.all_gather(std::uint64_t{size_bytes}, mine->get(), during);
     if (!all) return all.error();
     Shared shared;
-    for (int peer = 0; peer < ranks() && !failed; ++peer) {
+    for (int peer = 0; peer < ranks() && !shared.failed; ++peer) {
       auto const size = static_cast<std::size_t>(all->messages[peer]);
       auto mapped = MappedMemory::of_file(all->descriptors[static_cast<std::size_t>(peer)], size);
       if (!mapped) {
-        failed = mapped.error();
+        shared.failed = mapped.error();
         break;
       }
       shared.mapping.base[peer] = mapped->data();
       shared.mapping.size_bytes[peer] = size;
       shared.memory.push_back(std::move(*mapped));
     }
-    if (auto agreed = processes_.agree(failed, during); !agreed) return agreed.error();
     return shared;
+  }
+
+  //! A rank that got lost may have been heard by some before: these have gone on, into a call, and learn of it there.
+  void tell_who_went_on(Error const& error) {
+    if (error.code != Errc::peer_died && error.code != Errc::timeout) return;
+    fail<HostAccess>({.code = error.code,
+                      .rank = static_cast<std::uint8_t>(error.rank),
+                      .reporter = static_cast<std::uint8_t>(rank())});
   }
 
   Processes processes_;

@@ -62,7 +62,8 @@ class Processes {
 
   //! Whether the process of a rank has ended.
   [[nodiscard]] bool has_ended(int rank) const {
-    return detail::is_readable(processes_[static_cast<std::size_t>(rank)].get());
+    OwnedFd const& process = processes_[static_cast<std::size_t>(rank)];
+    return !process || detail::is_readable(process.get());
   }
 
   //! @brief Gives every rank's message, and descriptor where `descriptor` is one, to every rank.
@@ -213,9 +214,9 @@ class Processes {
   [[nodiscard]] Result<void> watch() {
     for (int rank = 0; rank < ranks_; ++rank) {
       auto process = detail::watch_process(hellos_[rank].pid);
-      if (!process)
-        return process.error().native == ESRCH ? error(Errc::peer_died, rank, "joining") : process.error();
-      processes_.push_back(std::move(*process));
+      // Who has gone already did so for a reason, maybe told in a message that still waits to be read.
+      if (!process && process.error().native != ESRCH) return process.error();
+      processes_.push_back(process ? std::move(*process) : OwnedFd());
     }
     return {};
   }
@@ -292,11 +293,12 @@ class Processes {
                                                   Deadline deadline, char const* during) const {
     auto const index = static_cast<std::size_t>(rank);
     for (;;) {
-      int const process = index < processes_.size() ? processes_[index].get() : -1;
-      pollfd entries[2] = {{connection.fd(), POLLIN, 0}, {process, POLLIN, 0}};
-      int const ready = ::poll(entries, 2, detail::milliseconds_until(deadline));
+      bool const watched = index < processes_.size();
+      bool const gone = watched && !processes_[index];
+      pollfd entries[2] = {{connection.fd(), POLLIN, 0}, {watched ? processes_[index].get() : -1, POLLIN, 0}};
+      int const ready = ::poll(entries, 2, gone ? 0 : detail::milliseconds_until(deadline));
       if (ready < 0 && errno == EINTR) continue;
-      if (ready <= 0) return error(Errc::timeout, rank, during);
+      if (ready <= 0) return error(gone ? Errc::peer_died : Errc::timeout, rank, during);
       if (entries[0].revents != 0) {
         auto const received = connection.receive(data, size_bytes, descriptors);
         if (received == MessageSocket::Received::message) return std::nullopt;
