@@ -159,6 +159,8 @@ class HostLane : public HostWait<Access> {
       std::memcpy(pack.v, buffer + at.index, sizeof(pack.v));
     } else if (at.valid > 0) {
       std::memcpy(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
+      // Whole packs are reduced: an operation shall not meet values there that no rank has.
+      for (int k = at.valid; k < Size; ++k) pack.v[k] = pack.v[0];
     }
     return pack;
   }

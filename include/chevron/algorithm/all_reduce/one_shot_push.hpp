@@ -49,7 +49,7 @@ struct OneShotPush {
       lane.ring(NRanks);
       lane.template for_each_packet<T>(part, [&](auto at) {
         auto const all = lane.receive_from_all(at, lane.load(call.in, at));
-        if (!lane.ok()) return;
+        if (!lane.ok() || at.valid == 0) return;
         lane.store(call.out, at,
                    finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid));
       });
