@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+//! @file
+//! chevron-perf: the command line, one table for each transport and rank count, and a file of all rows.
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <perf/chevron_ranks.hpp>
+#include <perf/command_line.hpp>
+#include <perf/cores.hpp>
+#include <perf/machine.hpp>
+#include <perf/names.hpp>
+#include <perf/peer.hpp>
+#include <perf/report_json.hpp>
+#include <perf/report_text.hpp>
+#include <perf/sweep.hpp>
+
+namespace perf {
+
+namespace {
+
+class Program {
+ public:
+  explicit Program(Settings settings) : settings_(std::move(settings)) {}
+
+  //! The exit code: 0 if something ran, nothing failed and no element is wrong.
+  int run() {
+    text_.begin(machine_, settings_);
+    for (int ranks : settings_.rank_counts) run_rank_count(ranks);
+    if (!settings_.json_file.empty() &&
+        !write_json(settings_.json_file, machine_, settings_, versions_, rows_)) {
+      std::cerr << "chevron-perf: can't write " << settings_.json_file << '\n';
+      return 1;
+    }
+    bool right = !rows_.empty();
+    for (auto const& row : rows_) right = right && row.error.empty() && row.wrong.value_or(0) == 0;
+    return right ? 0 : 1;
+  }
+
+ private:
+  void run_rank_count(int ranks) {
+    bool const pinned = settings_.pin.value_or(true) && static_cast<std::size_t>(ranks) <= cores_.size();
+    std::vector<std::unique_ptr<Contestant>> peers;
+    for (auto const& name : settings_.peers) {
+      auto peer = open_peer(name, ranks, pinned);
+      if (peer.contestant) {
+        versions_[name] = peer.contestant->version();
+        peers.push_back(std::move(peer.contestant));
+      } else {
+        text_.note(name + " is left out: " + peer.why_not);
+      }
+    }
+    for (auto const& transport : settings_.transports)
+      run_table({transport, ranks, algorithms_on(transport), peers}, pinned);
+  }
+
+  std::vector<std::string> algorithms_on(std::string const& transport) {
+    std::vector<std::string> algorithms;
+    for (auto const& algorithm : settings_.algorithms) {
+      if (needs_windows(algorithm) && !buffers_in_windows(transport, settings_.memory)) {
+        text_.note(algorithm + " is left out: it needs --memory window on " + transport);
+      } else {
+        algorithms.push_back(algorithm);
+      }
+    }
+    return algorithms;
+  }
+
+  void run_table(Table const& table, bool pinned) {
+    text_.begin_table(table, pinned ? "a core each" : "not bound to cores");
+    ChevronRanks ranks = {.transport = table.transport,
+                          .rank_count = table.ranks,
+                          .cpus = {},
+                          .max_bytes = settings_.max_bytes,
+                          .memory = settings_.memory,
+                          .lanes = settings_.lanes,
+                          .seed = settings_.seed};
+    if (pinned) ranks.cpus = cores_;
+    for (auto const& element : settings_.elements) {
+      auto const chevron = open_chevron(element, ranks);
+      if (!chevron.contestant) {
+        text_.note(element + " is left out: " + chevron.why_not);
+        continue;
+      }
+      for (auto const& op : settings_.ops) {
+        if (std::find(chevron.ops.begin(), chevron.ops.end(), op) == chevron.ops.end()) {
+          text_.note(op + " of " + element + " is left out: it is not compiled into chevron-perf");
+          continue;
+        }
+        sweep(*chevron.contestant, element, op, table, settings_, [&](Rows const& rows) { add(rows); });
+      }
+    }
+  }
+
+  void add(Rows const& rows) {
+    text_.add(rows);
+    rows_.insert(rows_.end(), rows.out_of_place.begin(), rows.out_of_place.end());
+    rows_.insert(rows_.end(), rows.in_place.begin(), rows.in_place.end());
+  }
+
+  Settings settings_;
+  std::vector<int> cores_ = cores();
+  Machine machine_ = Machine::current();
+  TextReport text_{std::cout};
+  std::map<std::string, std::string> versions_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+}  // namespace perf
+
+int main(int argc, char** argv) {
+  auto settings = perf::read_command_line(argc, argv);
+  if (auto const* exit_code = std::get_if<int>(&settings)) return *exit_code;
+  return perf::Program(std::move(std::get<perf::Settings>(settings))).run();
+}
