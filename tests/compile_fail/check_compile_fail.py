@@ -6,7 +6,8 @@
     ...
     #endif
 
-It compiles as it is; with -DCASE_x it does not, and the compiler's output matches the expression beside the case.
+It compiles as it is; with -DCASE_x it does not, and the compiler's output matches the expression beside the case. A
+sentence of chevron's own must be the first error, and no mistake may cause more than a dozen.
 
     check_compile_fail.py --include FOLDER FILE COMPILER...
     check_compile_fail.py --self-test COMPILER...
@@ -22,6 +23,9 @@ import tempfile
 # Messages alone, without the source lines they are about, and never wrapped.
 FLAGS = ["-std=c++20", "-fsyntax-only", "-fno-diagnostics-color"]
 ONLY_FOR = {"g++": ["-fdiagnostics-plain-output"], "clang++": ["-ferror-limit=0", "-fno-caret-diagnostics", "-fmessage-length=0"]}
+
+MOST_ERRORS = 12
+ERROR = re.compile(r"\berror: ")
 
 CASE = re.compile(r"\bdefined\s*\(?\s*(CASE_\w+)|^\s*#\s*ifdef\s+(CASE_\w+)")
 EXPECTATION = re.compile(r"//\s*expect-error:\s*(.*\S)")
@@ -67,8 +71,14 @@ def failures(compiler: list[str], include: pathlib.Path | None, file: pathlib.Pa
         compiles, output = compile_file(compiler, include, file, f"-D{case}")
         if compiles:
             found.append(f"{file.name}: {case} compiles")
-        elif not re.search(expression, output):
+            continue
+        errors = [line for line in output.splitlines() if ERROR.search(line)]
+        if not re.search(expression, output):
             found.append(f"{file.name}: {case}: nothing matches `{expression}` in:\n{output}")
+        elif expression.startswith("chevron:") and not re.search(expression, errors[0]):
+            found.append(f"{file.name}: {case}: the first error is another one:\n{output}")
+        if len(errors) > MOST_ERRORS:
+            found.append(f"{file.name}: {case}: {len(errors)} errors:\n{output}")
     return found
 
 
@@ -89,6 +99,8 @@ def self_test(compiler: list[str]) -> int:
         "no expectation": good.replace("// expect-error: chevron: too few .anks", ""),
         "no case": "int main() {}",
         "an expectation off its line": good + "// expect-error: chevron",
+        "another error first": good.replace("Ranks<2> two;", "Ranks<2> two;\n#if defined(CASE_one)\nint x = y;\n#endif"),
+        "too many errors": good.replace("Ranks<1> one;", "Ranks<1> one;" + "int x = y;" * (MOST_ERRORS + 1)),
     }
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "rule.cpp")

@@ -23,9 +23,8 @@ class [[nodiscard]] Result {
 
   // By reference, not by value: nvcc moves a returned local only into a constructor that takes it so.
   Result(Value&& value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Value const& value)
-    requires std::copy_constructible<Value>
-      : state_(std::in_place_index<0>, value) {}
+  Result(Value const& value) requires std::copy_constructible<Value> : state_(std::in_place_index<0>, value) {
+  }
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }

@@ -16,6 +16,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <utility>
 
 namespace chevron {
@@ -53,6 +54,23 @@ inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
   return {.code = native == ENOMEM || native == ENOSPC ? Errc::no_memory : Errc::system,
           .native = native,
           .during = during};
+}
+
+}  // namespace detail
+
+namespace detail {
+
+//! @brief Bytes that can be had without taking memory from anybody: the kernel's own estimate.
+[[nodiscard]] inline std::size_t available_bytes() {
+  std::size_t kibibytes = 0;
+  if (std::FILE* const file = std::fopen("/proc/meminfo", "re"); file != nullptr) {
+    for (char line[128]; std::fgets(line, sizeof(line), file) != nullptr;) {
+      if (std::sscanf(line, "MemAvailable: %zu kB", &kibibytes) == 1) break;
+    }
+    std::fclose(file);
+    if (kibibytes != 0) return kibibytes << 10;
+  }
+  return static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) * page_bytes;
 }
 
 }  // namespace detail
@@ -106,6 +124,8 @@ class MappedMemory {
 //! @brief New shared memory that has no name anywhere, so nothing is left behind however its users end, and
 //! nobody can open it who was not handed the descriptor. It can't be shrunk under its users.
 [[nodiscard]] inline Result<OwnedFd> shared_memory(std::size_t size_bytes) {
+  // To reserve more than there is would have the kernel end processes, this one or others, to make room.
+  if (size_bytes > detail::available_bytes()) return detail::system_error("reserving shared memory", ENOMEM);
   OwnedFd fd(::memfd_create("chevron", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return detail::system_error("creating shared memory");
   auto const size = static_cast<off_t>(detail::whole_pages(size_bytes));

@@ -18,12 +18,12 @@ namespace chevron {
 
 //! @brief The rank counts that a program is compiled for.
 template <int... Counts>
-requires(RankCountInRange<Counts>&&...) struct RankCounts {
+struct RankCounts {
   [[nodiscard]] static constexpr bool contains(int count) { return ((count == Counts) || ...); }
 };
 
 //! @brief The element types that a program is compiled for.
-template <Element... Ts>
+template <class... Ts>
 struct Elements {
   template <class T>
   static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
@@ -55,16 +55,28 @@ struct Selector;
 
 template <SelectionTable Table, int... Counts, class... Ts, class... Ops>
 struct Selector<Table, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops...>> {
+  static constexpr bool not_empty = sizeof...(Counts) > 0 && sizeof...(Ts) > 0 && sizeof...(Ops) > 0;
   static_assert(
-      sizeof...(Counts) > 0 && sizeof...(Ts) > 0 && sizeof...(Ops) > 0,
+      not_empty,
       "chevron: a selector needs a rank count, an element and an operation at least; got an empty list; see "
       "chevron/select/selector.hpp");
+  static constexpr bool ranks_are_good = (RankCountInRange<Counts> && ...);
+  static constexpr bool elements_are_good = (Element<Ts> && ...);
+  static_assert(
+      ranks_are_good,
+      "chevron: a rank count must be 1 to 32; got another in RankCounts; see chevron/core/rank.hpp");
+  static_assert(
+      elements_are_good,
+      "chevron: Elements must list elements; got a type without ElementTraits; see chevron/core/element.hpp");
+  static constexpr bool lists_are_good = not_empty && ranks_are_good && elements_are_good;
 
-  //! Contract C2, checked when the selector is first used.
+  //! Contract C2: whether the table has a row for everything. Where it has not, the sentence comes from TableCovers.
   template <int NRanks>
-  static constexpr bool covers = (detail::TableCovers<Table, NRanks, Ts>::value && ...);
-  static constexpr bool total = (covers<Counts> && ...);
-  static_assert(total || !total);  // evaluates it: the sentence comes from TableCovers
+  [[nodiscard]] static consteval bool covers() {
+    if constexpr (lists_are_good) return (detail::TableCovers<Table, NRanks, Ts>::value && ...);
+    return false;
+  }
+  static constexpr bool total = (covers<Counts>() && ...) && lists_are_good;
 
   using Ranks = RankCounts<Counts...>;
   using Types = Elements<Ts...>;
@@ -74,7 +86,7 @@ struct Selector<Table, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops...
   //! @param ranks       a rank count of this selector
   //! @param size_bytes  of one rank's buffer
   //! @param windows     whether all ranks' buffers lie in windows
-  template <Element T, class Op = Sum>
+  template <class T, class Op = Sum>
   [[nodiscard]] static constexpr Policy choose(int ranks, std::size_t size_bytes,
                                                WindowState windows = WindowState::all) {
     constexpr auto rows = Table::rows();
@@ -98,7 +110,9 @@ struct Selector<Table, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops...
   [[nodiscard]] static consteval std::uint32_t fingerprint() {
     std::uint32_t hash = detail::fingerprint_of_table<Table>();
     ((hash = mix(hash, static_cast<std::uint64_t>(Counts))), ...);
-    ((hash = mix(hash, static_cast<std::uint64_t>(ElementTraits<Ts>::kind) + 100)), ...);
+    if constexpr (lists_are_good) {
+      ((hash = mix(hash, static_cast<std::uint64_t>(ElementTraits<Ts>::kind) + 100)), ...);
+    }
     ((hash = mix(hash, op_id<Ops>())), ...);
     return hash;
   }

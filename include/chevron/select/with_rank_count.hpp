@@ -38,10 +38,22 @@ struct WithRankCount<RankCounts<FirstCount, MoreCounts...>> {
   using Returns = typename AsResult<result_for<Function, FirstCount>>::type;
 
   template <class Function>
+  static constexpr bool returns_one_type =
+      (std::is_same_v<result_for<Function, FirstCount>, result_for<Function, MoreCounts>> && ...);
+
+  template <class Function>
   static Returns<Function> call(int rank_count, Function& function) {
+    static_assert(
+        returns_one_type<Function>,
+        "chevron: a function must return one type for all rank counts; got another type for one of them; see "
+        "chevron/select/with_rank_count.hpp");
     std::string compiled = std::to_string(FirstCount);
     ((compiled += ", " + std::to_string(MoreCounts)), ...);
-    return try_each<Function, FirstCount, MoreCounts...>(rank_count, function, compiled);
+    if constexpr (returns_one_type<Function>) {
+      return try_each<Function, FirstCount, MoreCounts...>(rank_count, function, compiled);
+    } else {
+      return Error{};
+    }
   }
 
   template <class Function, int First, int... Rest>

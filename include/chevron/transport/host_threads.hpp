@@ -80,8 +80,11 @@ class ThreadEndpoint final : public HostEndpoint {
 //! may be joined anew, which forms another group.
 //! @tparam NRanks  1 to 32
 template <int NRanks>
-requires RankCountInRange<NRanks>
 class HostThreads {
+  static_assert(
+      RankCountInRange<NRanks>,
+      "chevron: a rank count must be 1 to 32; got another for HostThreads; see chevron/core/rank.hpp");
+
  public:
   using Endpoint = HostEndpoint;
   template <class Access = HostAccess>

@@ -7,7 +7,6 @@
 
 #include <chevron/core/error.hpp>
 #include <chevron/core/hash.hpp>
-#include <chevron/core/hash.hpp>
 #include <chevron/core/result.hpp>
 #include <chevron/host/cpu.hpp>
 #include <chevron/host/options.hpp>

@@ -32,8 +32,9 @@ namespace chevron {
 //! Memory: any, aligned to the element
 //! Sync:   on return out is complete and in may be overwritten
 //! Errors: timeout and the mismatches
-//! Cost:   2 (N - 1) / N * count elements sent per rank and as many copied once more on arrival; 2 (N - 1)
-//! flags a chunk Source: the staged RS+AG of MSCCL++; double buffering without credits as argued above
+//! Cost:   2 (N - 1) / N * count elements sent per rank, and as many copied once more on arrival; 2 (N - 1) flags a
+//!         chunk
+//! Source: the staged RS+AG of MSCCL++; double buffering without credits as argued above
 template <int NRanks, Element T, class Op = Sum, class E = Identity>
 requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
 struct ReduceScatterAllGather {

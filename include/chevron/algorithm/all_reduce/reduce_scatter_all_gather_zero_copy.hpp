@@ -26,10 +26,11 @@ namespace chevron {
 //! @tparam NRanks  1 to 32
 //! Shape:  in [count] elements per rank, out [count]; out == in is allowed, on any subset of the ranks
 //! Memory: in and out lie in windows (anywhere, where ranks share an address space); aligned to the element
-//! Sync:   every rank must arrive; on return every rank has finished with this rank's buffers and out is
-//! complete Errors: errc::not_in_window, unknown_window, buffers_overlap, timeout and the mismatches Cost:
-//! per rank: reads count elements in all, writes count elements in all; 2 (N - 1) flags, one barrier at each
-//! end Source: MSCCL++'s rsag_zero_copy all-reduce, with the arrival message that carries windows and offsets
+//! Sync:   every rank must arrive; on return every rank has finished with this rank's buffers, and out is complete
+//! Errors: not_in_window, unknown_window, buffers_overlap, timeout and the mismatches
+//! Cost:   per rank: reads count elements in all, writes count elements in all; 2 (N - 1) flags, one barrier at
+//!         each end
+//! Source: MSCCL++'s rsag_zero_copy all-reduce, with an arrival message that carries windows and offsets
 template <int NRanks, Element T, class Op = Sum, class E = Identity>
 requires RankCountInRange<NRanks> && ReductionOp<Op, T> && ElementEpilogue<E, T>
 struct ReduceScatterAllGatherZeroCopy {
