@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_TESTS_COLLECTIVE_ALL_REDUCE_MATRIX_ROUTES_HPP
+#define CHEVRON_TESTS_COLLECTIVE_ALL_REDUCE_MATRIX_ROUTES_HPP
+
+//! @file
+//! How a call gets to an algorithm: by its name, or through a selector with a table of its own; and which of
+//! all the combinations of rank count, element, task and route are compiled.
+
+#include <chevron/collective/all_reduce.hpp>
+#include <chevron/select/selector.hpp>
+#include <chevron/select/table.hpp>
+
+#include <collective/all_reduce_matrix/operations.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace chevron::test {
+
+enum class Route : unsigned char {
+  one_shot_push,
+  reduce_scatter_all_gather,
+  zero_copy,
+  by_temporal_table,
+  by_non_temporal_table,
+};
+inline constexpr int route_count = 5;
+
+constexpr char const* name(Route route) {
+  switch (route) {
+    case Route::one_shot_push:
+      return "one_shot_push";
+    case Route::reduce_scatter_all_gather:
+      return "reduce_scatter_all_gather";
+    case Route::zero_copy:
+      return "reduce_scatter_all_gather_zero_copy";
+    case Route::by_temporal_table:
+      return "selector(temporal)";
+    case Route::by_non_temporal_table:
+      return "selector(non-temporal)";
+  }
+  return "unknown";
+}
+
+//! Every algorithm within a few kilobytes, so that one communicator goes back and forth between all of them.
+struct TemporalTable {
+  static constexpr auto rows() {
+    using enum AllReduceAlgorithm;
+    return std::array{
+        Row{.bytes = {0, 100}, .in_windows_only = true, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {300, 3000}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
+        Row{.bytes = {0, 900}, .policy = {one_shot_push}},
+        Row{.bytes = {900, 5000}, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {5000}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
+        Row{.bytes = {5000}, .policy = {one_shot_push}},
+    };
+  }
+};
+
+//! Zero copy for all sizes, past the caches, wherever the windows allow it.
+struct NonTemporalTable {
+  static constexpr auto rows() {
+    using enum AllReduceAlgorithm;
+    return std::array{
+        Row{.in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy, Stores::non_temporal}},
+        Row{.bytes = {0, 1000}, .policy = {one_shot_push, Stores::non_temporal}},
+        Row{.bytes = {1000}, .policy = {reduce_scatter_all_gather, Stores::non_temporal}},
+    };
+  }
+};
+
+template <class Table, int NRanks, class T>
+using MatrixSelector =
+    Selector<Table, RankCounts<NRanks>, Elements<T>, Operations<Sum, Prod, Min, Max, Avg, Steered>>;
+
+//! Whether a combination is compiled.
+//!
+//! All of them take several minutes of two cores. By default each (rank count, element, task) gets one of the
+//! three algorithms, in such a way that any three of {rank count, element, task, algorithm} occur in every
+//! combination; and a third of the (rank count, element) pairs get the selectors. With
+//! CHEVRON_TEST_FULL_MATRIX defined, everything.
+constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route) {
+#if defined(CHEVRON_TEST_FULL_MATRIX)
+  constexpr bool everything = true;
+#else
+  constexpr bool everything = false;
+#endif
+  int const mixed = ranks + static_cast<int>(element);
+  switch (route) {
+    case Route::one_shot_push:
+    case Route::reduce_scatter_all_gather:
+    case Route::zero_copy:
+      return everything || (mixed + task) % 3 == static_cast<int>(route);
+    case Route::by_temporal_table:
+      return (everything || mixed % 3 == 0) && task == mixed / 3 % task_count;
+    case Route::by_non_temporal_table:
+      return (everything || mixed % 3 == 1) && task == mixed / 3 % task_count;
+  }
+  return false;
+}
+
+//! One compiled call. Windows matter to it, or they don't.
+template <class Comm, class T>
+using CallFunction = Result<void> (*)(Comm const&, T const* in, T* out, std::size_t count,
+                                      std::uint64_t salt);
+
+template <Route R, int NRanks, class T, class Op, class E>
+struct ChoiceOf;
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::one_shot_push, NRanks, T, Op, E> {
+  using type = OneShotPush<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::reduce_scatter_all_gather, NRanks, T, Op, E> {
+  using type = ReduceScatterAllGather<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::zero_copy, NRanks, T, Op, E> {
+  using type = ReduceScatterAllGatherZeroCopy<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::by_temporal_table, NRanks, T, Op, E> {
+  using type = MatrixSelector<TemporalTable, NRanks, T>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::by_non_temporal_table, NRanks, T, Op, E> {
+  using type = MatrixSelector<NonTemporalTable, NRanks, T>;
+};
+
+//! The compiled call for a task and a route; null where it is not compiled.
+template <class Comm, class T>
+class Calls {
+ public:
+  Calls() {
+    [this]<std::size_t... I>(std::index_sequence<I...>) {
+      (put<static_cast<int>(I) / route_count, static_cast<Route>(I % route_count)>(), ...);
+    }
+    (std::make_index_sequence<task_count * route_count>{});
+  }
+  [[nodiscard]] CallFunction<Comm, T> find(int task, Route route) const {
+    return functions_[static_cast<std::size_t>(task)][static_cast<std::size_t>(route)];
+  }
+
+ private:
+  template <int Index, Route R>
+  void put() {
+    if constexpr (is_compiled(Comm::ranks, element_kind<T>, Index, R)) {
+      using Op = typename TaskAt<Index>::Op;
+      using E = typename TaskAt<Index>::Epilogue;
+      functions_[Index][static_cast<std::size_t>(R)] = [](Comm const& communicator, T const* in, T* out,
+                                                          std::size_t count, std::uint64_t salt) {
+        return all_reduce<typename ChoiceOf<R, Comm::ranks, T, Op, E>::type>(communicator, in, out, count,
+                                                                             Op{}, make_epilogue<E>(salt));
+      };
+    }
+  }
+
+  std::array<std::array<CallFunction<Comm, T>, route_count>, task_count> functions_{};
+};
+
+}  // namespace chevron::test
+
+#endif
