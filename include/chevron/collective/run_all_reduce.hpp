@@ -24,11 +24,18 @@ namespace chevron::detail {
 
 inline constexpr char const* all_reduce_name = "all_reduce";
 
-template <class T, class Op, class E>
-[[nodiscard]] CallIdentity identity_of(std::uint32_t algorithm, std::uint32_t table, std::size_t count) {
-  constexpr std::uint32_t element = static_cast<std::uint32_t>(ElementTraits<T>::kind);
-  constexpr std::uint32_t operation = mix(mix(hash32(all_reduce_name), op_id<Op>()), op_id<E>());
-  return {.algorithm = algorithm, .element = element, .operation = operation, .table = table, .count = count};
+//! @brief What ranks must agree on in a call; all but the count is worked out by the compiler.
+template <class T, class Op, class E, std::uint32_t Algorithm, std::uint32_t Table>
+[[nodiscard]] CallIdentity identity_of(std::size_t count) {
+  constexpr CallIdentity known{.algorithm = Algorithm,
+                               .element = static_cast<std::uint32_t>(ElementTraits<T>::kind),
+                               .operation = mix(mix(hash32(all_reduce_name), op_id<Op>()), op_id<E>()),
+                               .table = Table};
+  constexpr std::uint32_t fixed = known.fixed_signature();
+  CallIdentity identity = known;
+  identity.count = count;
+  identity.fixed = fixed;
+  return identity;
 }
 
 //! @brief Runs a body by the windows of the call: one algorithm where everybody's buffers lie in windows,
@@ -108,7 +115,7 @@ template <class Selector, class Reachable, class Transport, class T, class Op, c
   call.stores = chosen.stores();
   constexpr std::uint32_t by_selector = hash32("all_reduce by selector");
   return run_on_host(communicator, all_reduce_name,
-                     identity_of<T, Op, E>(by_selector, Selector::fingerprint(), call.count), call,
+                     identity_of<T, Op, E, by_selector, Selector::fingerprint()>(call.count), call,
                      [&](auto& lane) { run_chosen<Reachable, Op>(lane, call, chosen); });
 }
 
@@ -116,7 +123,7 @@ template <class Algorithm, class Transport, class T, class E>
 [[nodiscard]] Result<void> all_reduce_named(Communicator<Transport> const& communicator, Call<T, E> call) {
   using Op = typename AlgorithmTraits<Algorithm>::Operation;
   return run_on_host(communicator, all_reduce_name,
-                     identity_of<T, Op, E>(hash32(Algorithm::name), 0, call.count), call,
+                     identity_of<T, Op, E, hash32(Algorithm::name), 0>(call.count), call,
                      [&](auto& lane) { Algorithm::run(lane, call); });
 }
 

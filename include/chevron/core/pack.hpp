@@ -64,6 +64,13 @@ CHEVRON_INLINE Pack<accumulator_t<T>, Size> reduce_in_rank_order(PerRank<Pack<T,
   return sum;
 }
 
+//! @brief Whether an epilogue says of itself, by `static constexpr bool ignores_index = true`, that it looks at the value
+//! alone.
+template <class Epilogue>
+inline constexpr bool ignores_index = requires {
+  requires Epilogue::ignores_index;
+};
+
 //! @brief Applies an element-scoped epilogue to a reduced pack and rounds it, once, to the element type.
 //! @param first  the index of the pack's first element within the call
 //! @param valid  elements that are there: the epilogue is not asked about others
@@ -71,7 +78,8 @@ template <class T, class Epilogue, class Acc, int Size>
 CHEVRON_INLINE Pack<T, Size> finish_pack(Epilogue const& epilogue, Pack<Acc, Size> const& sum,
                                          std::size_t first, int valid = Size) {
   Pack<T, Size> pack{};
-  if (valid == Size) {
+  // A call that ignores the index may as well be made for elements that are not there.
+  if (ignores_index<Epilogue> || valid == Size) {
     for (int k = 0; k < Size; ++k) {
       pack.v[k] = ElementTraits<T>::narrow(epilogue(sum.v[k], first + static_cast<std::size_t>(k)));
     }

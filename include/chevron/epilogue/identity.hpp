@@ -17,6 +17,7 @@ namespace chevron {
 //! @brief The epilogue that stores what was reduced.
 struct Identity {
   static constexpr char const* name = "identity";
+  static constexpr bool ignores_index = true;
   template <class Accumulator>
   CHEVRON_INLINE constexpr Accumulator operator()(Accumulator value, std::size_t /*index*/) const {
     return value;

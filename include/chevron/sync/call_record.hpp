@@ -21,11 +21,16 @@ struct CallIdentity {
   std::uint32_t operation = 0;  //!< the reduction operation and the epilogue
   std::uint32_t table = 0;      //!< the selector, 0 where an algorithm was named
   std::uint64_t count = 0;      //!< elements
+  std::uint32_t fixed = 0;      //!< fixed_signature(), where the compiler has worked it out
+
+  //! The signature of all but the count.
+  [[nodiscard]] constexpr std::uint32_t fixed_signature() const {
+    return mix(mix(mix(mix(0x5eed, algorithm), element), operation), table);
+  }
 
   //! Never 0, which is what unwritten memory holds.
   [[nodiscard]] constexpr std::uint32_t signature() const {
-    std::uint32_t const fixed = mix(mix(mix(mix(0x5eed, algorithm), element), operation), table);
-    std::uint32_t const all = mix(fixed, count);
+    std::uint32_t const all = mix(fixed != 0 ? fixed : fixed_signature(), count);
     return all == 0 ? 1 : all;
   }
 

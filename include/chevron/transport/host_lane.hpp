@@ -18,6 +18,32 @@
 
 namespace chevron {
 
+namespace detail {
+
+//! @brief Copies `size_bytes`, at most 64, by moves of constant size that may overlap: a call of memcpy costs more than
+//! the copy.
+CHEVRON_INLINE void copy_within_line(void* to, void const* from, std::size_t size_bytes) {
+  auto const target = static_cast<std::byte*>(to);
+  auto const source = static_cast<std::byte const*>(from);
+  auto const both_ends = [&]<std::size_t Size>() {
+    struct Part {
+      std::byte bytes[Size];
+    } first, last;  // both are read before either is written, so the ends may overlap
+    std::memcpy(&first, source, Size);
+    std::memcpy(&last, source + size_bytes - Size, Size);
+    std::memcpy(target, &first, Size);
+    std::memcpy(target + size_bytes - Size, &last, Size);
+  };
+  if (size_bytes >= 32) return both_ends.template operator()<32>();
+  if (size_bytes >= 16) return both_ends.template operator()<16>();
+  if (size_bytes >= 8) return both_ends.template operator()<8>();
+  if (size_bytes >= 4) return both_ends.template operator()<4>();
+  if (size_bytes >= 2) return both_ends.template operator()<2>();
+  if (size_bytes == 1) *target = *source;
+}
+
+}  // namespace detail
+
 //! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
 template <int Size>
 struct PacketAt {
@@ -158,7 +184,7 @@ class HostLane : public HostWait<Access> {
     if (at.valid == Size) {
       std::memcpy(pack.v, buffer + at.index, sizeof(pack.v));
     } else if (at.valid > 0) {
-      std::memcpy(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
+      detail::copy_within_line(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
       // Whole packs are reduced: an operation shall not meet values there that no rank has.
       for (int k = at.valid; k < Size; ++k) pack.v[k] = pack.v[0];
     }
@@ -171,7 +197,7 @@ class HostLane : public HostWait<Access> {
     if (at.valid == Size) {
       std::memcpy(buffer + at.index, pack.v, sizeof(pack.v));
     } else if (at.valid > 0) {
-      std::memcpy(buffer + at.index, pack.v, static_cast<std::size_t>(at.valid) * sizeof(T));
+      detail::copy_within_line(buffer + at.index, pack.v, static_cast<std::size_t>(at.valid) * sizeof(T));
     }
   }
 
@@ -185,14 +211,15 @@ class HostLane : public HostWait<Access> {
   template <class T, int Size>
   [[nodiscard]] CHEVRON_INLINE PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at,
                                                                                Pack<T, Size> const& own) {
-    PerRank<Pack<T, Size>, NRanks> all;
-    all[this->rank()] = own;
-    for_each_peer([&](int peer) {
-      FlaggedLine const& line = packets_from(peer)[at.packet];
-      if (!this->await(line.stamp, peer)) return;
-      Access::reading(line.payload, sizeof(all[peer]));
-      std::memcpy(all[peer].v, line.payload, sizeof(all[peer].v));
-    });
+    for_each_peer([&](int peer) { this->await(packets_from(peer)[at.packet].stamp, peer); });
+    PerRank<Pack<T, Size>, NRanks> all{};
+    if (!this->ok()) return all;
+    for (int rank = 0; rank < NRanks;
+         ++rank) {  // by a constant index each, so that the packs stay in registers
+      std::byte const* const payload = packets_from(rank)[at.packet].payload;
+      if (rank != this->rank()) Access::reading(payload, sizeof(own));
+      std::memcpy(all[rank].v, rank == this->rank() ? static_cast<void const*>(own.v) : payload, sizeof(own));
+    }
     return all;
   }
 
