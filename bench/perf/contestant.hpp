@@ -24,6 +24,9 @@ class Contestant {
   std::string const& name() const { return name_; }
   std::string const& version() const { return version_; }
 
+  //! @brief Why no rank is asked any more; empty while all is well.
+  std::string const& lost() const { return lost_; }
+
   //! @brief Has all ranks do the task.
   //! @return for each batch the time of its slowest rank; wrong elements of all ranks together; or the first
   //! error
@@ -34,7 +37,7 @@ class Contestant {
   std::string version_;
   std::vector<Channel> ranks_;
   std::function<void()> finish_;
-  std::string lost_;  //!< why no rank is asked any more
+  std::string lost_;
 };
 
 }  // namespace perf

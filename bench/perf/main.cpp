@@ -95,8 +95,16 @@ class Program {
           continue;
         }
         sweep(*chevron.contestant, element, op, table, settings_, [&](Rows const& rows) { add(rows); });
+        leave_out_lost(table.peers);
       }
     }
+  }
+
+  void leave_out_lost(std::vector<std::unique_ptr<Contestant>>& peers) {
+    std::erase_if(peers, [&](auto const& peer) {
+      if (!peer->lost().empty()) text_.note(peer->name() + " is left out from here on: " + peer->lost());
+      return !peer->lost().empty();
+    });
   }
 
   void add(Rows const& rows) {

@@ -75,7 +75,7 @@ void TextReport::begin_table(Table const& table, std::string const& placement) {
   }
   auto const side = side_heading(peers_);
   auto const half = static_cast<int>(side.size());
-  out_ << format("# %41s %-*s", "", half, " out of place") << format(" %-*s", half, " in place") << '\n'
+  out_ << format("# %41s %-*s", "", half, " out of place") << "  in place" << '\n'
        << format("#%11s %11s %11s %6s", "size", "count", "type", "redop") << side << "  " << side
        << "  policy\n"
        << format("#%11s %11s %11s %6s", "(B)", "(elements)", "", "") << side_units(peers_) << "  "

@@ -18,7 +18,7 @@ struct Table {
   std::string transport;
   int ranks;
   std::vector<std::string> algorithms;
-  std::vector<std::unique_ptr<Contestant>> const& peers;
+  std::vector<std::unique_ptr<Contestant>>& peers;
 };
 
 //! @brief Measures all sizes of one element and operation. Each size is handed on as soon as it is done.
