@@ -121,6 +121,20 @@ TEMPLATE_TEST_CASE("the forms of a call that names its algorithm", "", OnThreads
       Doubled{5});
 }
 
+//! All algorithms once.
+template <class World>
+void require_work() {
+  Watchdog const watchdog(60s, "few or many ranks");
+  World world;
+  REQUIRE(complaint_of(world, patient()) == "");
+}
+
+TEMPLATE_TEST_CASE("a rank may be alone, and 32 may be together", "", OnThreads, OnProcesses) {
+  require_work<typename TestType::template World<1>>();
+  require_work<typename TestType::template World<17>>();
+  require_work<typename TestType::template World<32>>();
+}
+
 //! Integer division is not defined for a 0, and no rank has one.
 struct Divide {
   static constexpr int combine(int a, int b) { return a / b; }

@@ -9,8 +9,12 @@
 #include <support/watchdog.hpp>
 #include <support/worlds.hpp>
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
 #include <chrono>
-#include <memory>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -171,6 +175,53 @@ TEMPLATE_TEST_CASE("ranks that name different selection tables are told so", "",
     REQUIRE(outcome.code == Errc::table_mismatch);
     REQUIRE(outcome.took <= at_once);
   }
+  REQUIRE(complaint_of(world) == "");
+}
+
+TEMPLATE_TEST_CASE("a rank may be bound to a CPU", "", OnThreads, OnProcesses) {
+  Watchdog const watchdog(60s, "joining on a CPU");
+  cpu_set_t allowed;
+  REQUIRE(::sched_getaffinity(0, sizeof(allowed), &allowed) == 0);
+  int cpu = 0;
+  while (!CPU_ISSET(static_cast<unsigned>(cpu), &allowed)) ++cpu;
+  typename TestType::template World<2> world;
+  auto const outcomes = world.run([&](auto& seat) {
+    seat.attempt([&]() -> Result<void> {
+      Options options = patient();
+      options.pin_to_cpu = cpu;
+      options.lanes = 2;
+      auto communicator = seat.group.join(seat.rank, options);
+      if (!communicator) return communicator.error();
+      cpu_set_t bound;
+      ::sched_getaffinity(0, sizeof(bound), &bound);
+      if (CPU_COUNT(&bound) != 1 || !CPU_ISSET(static_cast<unsigned>(cpu), &bound)) {
+        seat.outcome.complain("the thread is not bound to its CPU");
+      }
+      return work(*communicator, seat.outcome);
+    });
+    seat.meet();
+  });
+  INFO("CPU " << cpu << "\n" << text_of(outcomes));
+  for (Outcome const& outcome : outcomes) REQUIRE(outcome.good());
+}
+
+TEST_CASE("a process of another user is not let in") {
+  if (::geteuid() != 0) {
+    WARN("not tried: it takes a superuser to become another user");
+    return;
+  }
+  Watchdog const watchdog(60s, "joining as another user");
+  ProcessWorld<2> world;
+  int const stranger = GENERATE(0, 1);
+  auto const outcomes = world.run([&](auto& seat) {
+    if (seat.rank == stranger && ::setuid(65534) != 0) return seat.outcome.complain("still the same user");
+    only_join(seat, impatient());
+  });
+  INFO("rank " << stranger << " is the stranger\n" << text_of(outcomes));
+  REQUIRE(outcomes[0].code == Errc::timeout);
+  REQUIRE(outcomes[0].culprit == 1);
+  REQUIRE(outcomes[1].code == Errc::wrong_user);
+  REQUIRE(outcomes[1].culprit == 0);
   REQUIRE(complaint_of(world) == "");
 }
 
