@@ -36,6 +36,12 @@ struct Doing {
   bool outside = false;  //!< its buffers lie in no window
 };
 
+//! What all ranks must be told, and who may be named.
+struct Wanted {
+  Errc code;
+  ThreadSet culprits;
+};
+
 Failure failure_by(int rank) {
   auto const me = static_cast<std::uint8_t>(rank);
   return {.code = Errc::aborted, .rank = me, .reporter = me};
@@ -47,10 +53,10 @@ class Failing {
  public:
   using Abort = std::function<void(HostEndpoint&, int rank)>;
 
-  explicit Failing(
-      std::vector<Doing> doings,
+  Failing(
+      std::vector<Doing> doings, Wanted wanted,
       Abort abort = [](HostEndpoint& endpoint, int rank) { endpoint.fail<ExploredAccess>(failure_by(rank)); })
-      : doings_(std::move(doings)), abort_(std::move(abort)) {}
+      : doings_(std::move(doings)), wanted_(wanted), abort_(std::move(abort)) {}
 
   [[nodiscard]] Program program() {
     return {.memory = group_.memory(),
@@ -95,10 +101,13 @@ class Failing {
       all += "rank " + std::to_string(rank) + ": " + at(rank).error("").message() + "\n";
       same = same && at(rank).word() == at(0).word();
     }
-    return same && at(0).code != Errc::ok ? std::string() : "different errors:\n" + all;
+    if (!same) return "different errors:\n" + all;
+    return at(0).code == wanted_.code && has(wanted_.culprits, at(0).rank) ? std::string()
+                                                                           : "another error:\n" + all;
   }
 
   std::vector<Doing> doings_;
+  Wanted wanted_;
   Abort abort_;
   Group group_{NRanks, small_mailboxes(), Waits::sleeping, buffer_bytes, 0};
 };
@@ -120,11 +129,21 @@ TEST_CASE("2 ranks whose calls differ get the same error in every order of steps
   Doing const zero_copy{.body = Body::zero_copy};
   Doing const outside{.body = Body::zero_copy, .outside = true};
   Doing const aborts{.aborts = true};
-  for (auto const& [first, second] :
-       {std::pair{call, longer}, std::pair{call, zero_copy}, std::pair{zero_copy, outside},
-        std::pair{outside, outside}, std::pair{call, aborts}, std::pair{aborts, aborts}}) {
+  ThreadSet const either = only(0) | only(1);
+  struct Case {
+    Doing first;
+    Doing second;
+    Wanted wanted;
+  };
+  for (auto const& [first, second, wanted] :
+       {Case{call, longer, {Errc::count_mismatch, either}},
+        Case{call, zero_copy, {Errc::algorithm_mismatch, either}},
+        Case{zero_copy, outside, {Errc::not_in_window, only(1)}},
+        Case{outside, zero_copy, {Errc::not_in_window, only(0)}},
+        Case{outside, outside, {Errc::not_in_window, only(1)}}, Case{call, aborts, {Errc::aborted, only(1)}},
+        Case{aborts, aborts, {Errc::aborted, either}}}) {
     if (sanitized && !first.aborts) continue;
-    Report const report = tally += explore_failing(Failing<2>({first, second}));
+    Report const report = tally += explore_failing(Failing<2>({first, second}, wanted));
     INFO((report.finding ? report.finding->text : ""));
     CHECK_FALSE(report.finding);
     CHECK(report.exhausted);
@@ -136,9 +155,12 @@ TEST_CASE("3 ranks whose calls differ get the same error") {
   Doing const call{};
   Doing const longer{.count = 15};
   Doing const aborts{.aborts = true};
-  for (auto const& doings : {std::vector{call, longer, call}, std::vector{call, aborts, aborts},
-                             std::vector{aborts, call, longer}, std::vector{aborts, aborts, aborts}}) {
-    Report const report = tally += explore_failing(Failing<3>(doings), sanitized ? 300 : 20000);
+  ThreadSet const anybody = only(0) | only(1) | only(2);
+  for (auto const& [doings, wanted] :
+       {std::pair{std::vector{call, longer, call}, Wanted{Errc::count_mismatch, anybody}},
+        std::pair{std::vector{call, aborts, aborts}, Wanted{Errc::aborted, only(1) | only(2)}},
+        std::pair{std::vector{aborts, aborts, aborts}, Wanted{Errc::aborted, anybody}}}) {
+    Report const report = tally += explore_failing(Failing<3>(doings, wanted), sanitized ? 300 : 20000);
     INFO((report.finding ? report.finding->text : ""));
     CHECK_FALSE(report.finding);
   }
@@ -151,7 +173,8 @@ TEST_CASE("Ranks that tell each other of failures in no common order end with di
       ExploredAccess::replace(endpoint.segment(peer).head().abort, 0, failure_by(rank).word());
     }
   };
-  Report const report = explore_failing(Failing<2>({{.aborts = true}, {.aborts = true}}, tell_each));
+  Report const report = explore_failing(
+      Failing<2>({{.aborts = true}, {.aborts = true}}, {Errc::aborted, only(0) | only(1)}, tell_each));
   REQUIRE(report.finding);
   CHECK(report.finding->kind == Finding::wrong_result);
 }

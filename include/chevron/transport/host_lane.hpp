@@ -102,7 +102,8 @@ class HostLane : public HostWait<Access> {
       std::memcpy(&theirs, line.payload, sizeof(theirs));
       note_buffers(all, peer, theirs, call.count * sizeof(T));
     });
-    if (!(call.in_at.in_window() && call.out_at.in_window())) all.outside = this->rank();
+    bool const outside = !(call.in_at.in_window() && call.out_at.in_window());
+    if (outside && this->rank() > all.outside) all.outside = this->rank();
     all.in[this->rank()] = call.in;
     all.out[this->rank()] = call.out;
     if (this->ok() && all.direct()) refuse_overlaps(all, call.count);
