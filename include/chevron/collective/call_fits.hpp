@@ -105,9 +105,10 @@ struct CallFitsAlgorithm {
   static_assert(std::is_same_v<typename Traits::Element, T>,
                 "chevron: an algorithm must be instantiated for the element of the call; got another T; see "
                 "chevron/collective/all_reduce.hpp");
-  static_assert(std::is_same_v<typename Traits::Operation, Op>,
-                "chevron: an algorithm must be instantiated for the operation of the call; got another Op; see "
-                "chevron/collective/all_reduce.hpp");
+  static_assert(
+      std::is_same_v<typename Traits::Operation, Op>,
+      "chevron: an algorithm must be instantiated for the operation of the call; got another Op; see "
+      "chevron/collective/all_reduce.hpp");
   static_assert(std::is_same_v<typename Traits::Epilogue, E>,
                 "chevron: an algorithm must be instantiated for the epilogue of the call; got another E; see "
                 "chevron/collective/all_reduce.hpp");

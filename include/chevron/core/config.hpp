@@ -20,6 +20,9 @@
 //! An inlined function of the hot path: the loops around it only vectorise when it vanishes.
 #define CHEVRON_INLINE CHEVRON_HD inline __attribute__((always_inline))
 
+//! The same for a lambda, behind its parameters: GCC does not inline a long one that is called twice.
+#define CHEVRON_INLINE_LAMBDA __attribute__((always_inline))
+
 namespace chevron {
 
 //! Version of the library, as one number that ranks compare when they meet: 10000 * major + 100 * minor +

@@ -77,13 +77,14 @@ inline constexpr bool ignores_index = requires {
 template <class T, class Epilogue, class Acc, int Size>
 CHEVRON_INLINE Pack<T, Size> finish_pack(Epilogue const& epilogue, Pack<Acc, Size> const& sum,
                                          std::size_t first, int valid = Size) {
-  Pack<T, Size> pack{};
+  Pack<T, Size> pack;
   // A call that ignores the index may as well be made for elements that are not there.
   if (ignores_index<Epilogue> || valid == Size) {
     for (int k = 0; k < Size; ++k) {
       pack.v[k] = ElementTraits<T>::narrow(epilogue(sum.v[k], first + static_cast<std::size_t>(k)));
     }
   } else {
+    pack = {};
     for (int k = 0; k < valid; ++k) {
       pack.v[k] = ElementTraits<T>::narrow(epilogue(sum.v[k], first + static_cast<std::size_t>(k)));
     }

@@ -39,6 +39,19 @@ inline bool pin_this_thread(int cpu) {
   return ::sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
+//! @brief Whether stores past the caches pay for large results on this CPU.
+//!
+//! Measured with two ranks, zero copy, 16 MiB: an Intel Xeon took 1.7 ms with them and 10.4 without, an AMD EPYC 2.8 ms with
+//! them and 1.2 without.
+[[nodiscard]] inline bool non_temporal_stores_pay() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_is("intel") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace chevron
 
 #endif

@@ -21,7 +21,9 @@ namespace chevron {
 struct Options {
   std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
   std::optional<int> pin_to_cpu{};  //!< binds the joining thread to this CPU (as the system numbers them)
-  int lanes = 1;                    //!< (alike) threads that work on a call: the caller's and lanes - 1 more
+  std::optional<bool>
+      non_temporal_stores{};  //!< whether a policy may store past the caches; by the CPU if not said
+  int lanes = 1;              //!< (alike) threads that work on a call: the caller's and lanes - 1 more
   std::size_t packet_bytes =
       16 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries, 56 or more
   std::size_t chunk_bytes =

@@ -47,7 +47,7 @@ struct CallIdentity {
 
 //! @brief One per lane, written by its owner when a call begins, read by peers only when something looks
 //! wrong.
-struct alignas(64) CallRecord {
+struct alignas(128) CallRecord {
   std::uint64_t stamp = 0;  //!< first epoch and signature of the call; written last
   std::uint64_t count = 0;
   std::uint32_t algorithm = 0;
@@ -76,7 +76,6 @@ struct alignas(64) CallRecord {
             Access::load_relaxed(table), Access::load_relaxed(count)};
   }
 };
-static_assert(sizeof(CallRecord) == 64);
 
 }  // namespace chevron
 

@@ -17,7 +17,7 @@ namespace chevron {
 //! The peer stores its flag, then asks whether the owner sleeps; the owner says that it sleeps, then looks at
 //! the flag once more. The fence between each one's two steps makes at least one of them see the other. A
 //! sleep lasts `longest` at most, so that deadlines, aborts and dead peers are noticed as well.
-struct alignas(64) Doorbell {
+struct alignas(128) Doorbell {
   std::uint32_t rings = 0;     //!< the futex word: counts wake-ups
   std::uint32_t sleeping = 0;  //!< 1 while the owner sleeps, or is about to
 

@@ -10,6 +10,7 @@
 #include <chevron/core/error.hpp>
 #include <chevron/core/rank.hpp>
 #include <chevron/core/result.hpp>
+#include <chevron/host/cpu.hpp>
 #include <chevron/host/options.hpp>
 #include <chevron/sync/failure.hpp>
 #include <chevron/sync/flag.hpp>
@@ -145,6 +146,9 @@ class HostEndpoint {
                       .reporter = static_cast<std::uint8_t>(rank_)});
   }
 
+  //! What a policy's kind of store comes to on this CPU. Ranks need not agree on it.
+  [[nodiscard]] Stores stores(Stores wanted) const { return stores_past_caches_ ? wanted : Stores::temporal; }
+
   //! Contract C6: one call at a time. False when another thread is inside a call of this communicator.
   [[nodiscard]] bool enter() { return !busy_.exchange(true, std::memory_order_acquire); }
   void leave() { busy_.store(false, std::memory_order_release); }
@@ -161,6 +165,7 @@ class HostEndpoint {
   Options options_;
   SegmentLayout layout_;
   std::vector<LaneSteps> steps_;
+  bool stores_past_caches_ = options_.non_temporal_stores.value_or(non_temporal_stores_pay());
   std::atomic<bool> busy_{false};
 };
 

@@ -132,7 +132,7 @@ class HostLane : public HostWait<Access> {
   //! one.
   template <class T, class Load, class Store>
   void for_each_pack(Packing<T> packing, Stores stores, Load&& load, Store&& store) {
-    if (stores == Stores::non_temporal) {
+    if (endpoint().stores(stores) == Stores::non_temporal) {
       for_each_pack_as<T, Stores::non_temporal>(packing.size, load, store);
     } else {
       for_each_pack_as<T, Stores::temporal>(packing.size, load, store);
@@ -180,7 +180,7 @@ class HostLane : public HostWait<Access> {
 
   template <class T, int Size>
   [[nodiscard]] CHEVRON_INLINE Pack<T, Size> load(T const* buffer, PacketAt<Size> at) const {
-    Pack<T, Size> pack{};
+    Pack<T, Size> pack;
     Access::reading(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
     if (at.valid == Size) {
       std::memcpy(pack.v, buffer + at.index, sizeof(pack.v));
@@ -188,6 +188,8 @@ class HostLane : public HostWait<Access> {
       detail::copy_within_line(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
       // Whole packs are reduced: an operation shall not meet values there that no rank has.
       for (int k = at.valid; k < Size; ++k) pack.v[k] = pack.v[0];
+    } else {
+      pack = {};
     }
     return pack;
   }
@@ -208,12 +210,25 @@ class HostLane : public HostWait<Access> {
     for_each_peer([&](int peer) { post_line(packets_at(peer)[at.packet], pack); });
   }
 
+  //! Waits for all packets of a step, and does nothing else: so short a loop has the next lines on their way while it
+  //! looks at this one. Receiving them finds them here.
+  template <class T>
+  void await_packets(Shard part) {
+    std::size_t const count = lines_for(part.size(), sizeof(T));
+    for_each_peer([&](int peer) {
+      FlaggedLine const* const lines = packets_from(peer);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (!this->await(lines[i].stamp, peer)) return;
+      }
+    });
+  }
+
   //! Waits for one packet of every peer. `own` stands for this rank's own. Look at ok() before using it.
   template <class T, int Size>
   [[nodiscard]] CHEVRON_INLINE PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at,
                                                                                Pack<T, Size> const& own) {
     for_each_peer([&](int peer) { this->await(packets_from(peer)[at.packet].stamp, peer); });
-    PerRank<Pack<T, Size>, NRanks> all{};
+    PerRank<Pack<T, Size>, NRanks> all;
     if (!this->ok()) return all;
     for (int rank = 0; rank < NRanks;
          ++rank) {  // by a constant index each, so that the packs stay in registers

@@ -71,7 +71,7 @@ class SegmentLayout {
 
   //! Offsets within a segment.
   [[nodiscard]] static constexpr std::size_t lane_head_at(int lane) {
-    return round_up(sizeof(SegmentHead)) + static_cast<std::size_t>(lane) * sizeof(LaneHead);
+    return 2 * round_up(sizeof(SegmentHead)) + static_cast<std::size_t>(lane) * sizeof(LaneHead);
   }
   [[nodiscard]] constexpr std::size_t inbox_at(int lane, int source) const {
     return lane_head_at(lanes_) + static_cast<std::size_t>(lane * ranks_ + source) * inbox_bytes_;

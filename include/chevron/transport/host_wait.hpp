@@ -66,7 +66,6 @@ class HostWait {
         lane_(lane),
         epoch_(endpoint.steps(lane).epoch),
         first_epoch_(epoch_ + 1) {
-    lane_head(rank_).record.template publish<Access>({first_epoch_, signature_}, call);
     if (era_of(epoch_) != endpoint.steps(lane).era) enter_era();
   }
   ~HostWait() { endpoint_.steps(lane_).epoch = epoch_; }
@@ -136,6 +135,8 @@ class HostWait {
   }
 
   [[gnu::noinline]] bool await_slowly(std::uint64_t const& flag, Stamp wanted, int peer) {
+    // Only now is this call's record of use: a rank whose call differs from a peer's waits in vain, and so comes here.
+    lane_head(rank_).record.template publish<Access>({first_epoch_, signature_}, call_);
     auto const there = [&] { return Access::load_acquire(flag) == wanted.word(); };
     auto const deadline = std::chrono::steady_clock::now() + endpoint_.options().deadline;
     auto const& budget = endpoint_.wait_budget();

@@ -140,6 +140,7 @@ class Planner {
     options.packet_bytes = rng_.one_of<std::size_t>({56, 64, 111, 112, 1000, 4096, 16 * 1024});
     options.chunk_bytes = rng_.one_of<std::size_t>({64, 128, 192, 1024, 4096, 128 * 1024});
     // Some communicators go through the wrap of the step counter, some begin at 0.
+    options.non_temporal_stores = rng_.one_of<bool>({true, true, false});
     options.first_epoch = rng_.one_of<Epoch>({1, 1, 0, 0u - static_cast<Epoch>(rng_.spread(300))});
     plan_.canvas_bytes.assign(static_cast<std::size_t>(plan_.ranks), {});
   }

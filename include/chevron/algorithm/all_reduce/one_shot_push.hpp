@@ -15,6 +15,7 @@
 //! packets of step e+1, which they sent after they had read those of step e.
 
 #include <chevron/core/call.hpp>
+#include <chevron/core/config.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
@@ -45,9 +46,11 @@ struct OneShotPush {
     do {
       Shard const part = step_of(mine, step, capacity);
       lane.begin_step();
-      lane.template for_each_packet<T>(part, [&](auto at) { lane.push_to_all(at, lane.load(call.in, at)); });
+      lane.template for_each_packet<T>(
+          part, [&](auto at) CHEVRON_INLINE_LAMBDA { lane.push_to_all(at, lane.load(call.in, at)); });
       lane.ring(NRanks);
-      lane.template for_each_packet<T>(part, [&](auto at) {
+      lane.template await_packets<T>(part);
+      lane.template for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA {
         auto const all = lane.receive_from_all(at, lane.load(call.in, at));
         if (!lane.ok() || at.valid == 0) return;
         lane.store(call.out, at,
