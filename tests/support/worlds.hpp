@@ -225,7 +225,7 @@ inline constexpr std::chrono::seconds slack{4};
 inline constexpr std::chrono::seconds at_once{10};
 
 inline Options patient() { return {.deadline = std::chrono::seconds(40)}; }
-inline Options impatient() { return {.deadline = std::chrono::milliseconds(200)}; }
+inline Options impatient() { return {.deadline = std::chrono::milliseconds(300)}; }
 
 }  // namespace chevron::test
 

@@ -62,6 +62,7 @@ struct Stage {
   std::array<std::atomic<int>, NRanks> phase{};
   std::array<Outcome, NRanks> outcomes{};
   std::atomic<Clock::rep> killed_at{0};
+  Meeting meeting{};
 };
 
 //! Calls until something fails, telling what it is doing.
@@ -101,6 +102,7 @@ void play_rank(HostSharedMemory<NRanks> const& group, int rank, Stage<NRanks>& s
   std::atomic<int>& phase = stage.phase[static_cast<std::size_t>(rank)];
   std::size_t const descriptors = open_descriptors();
   bool const early = trial.phase == before || trial.phase == joining;
+  (void)stage.meeting.wait(NRanks);
   if (early && rank == trial.victim) nap(20ms);
   phase = joining;
   outcome.note([&]() -> Result<void> {

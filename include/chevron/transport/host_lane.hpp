@@ -183,7 +183,7 @@ class HostLane : public HostWait<Access> {
     Pack<T, Size> pack;
     Access::reading(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
     if (at.valid == Size) {
-      std::memcpy(pack.v, buffer + at.index, sizeof(pack.v));
+      pack = load_pack(buffer, At<Size>{at.index});
     } else if (at.valid > 0) {
       detail::copy_within_line(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
       // Whole packs are reduced: an operation shall not meet values there that no rank has.
@@ -198,7 +198,7 @@ class HostLane : public HostWait<Access> {
   CHEVRON_INLINE void store(T* buffer, PacketAt<Size> at, Pack<T, Size> const& pack) const {
     Access::writing(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
     if (at.valid == Size) {
-      std::memcpy(buffer + at.index, pack.v, sizeof(pack.v));
+      store_pack(buffer, At<Size>{at.index}, pack);
     } else if (at.valid > 0) {
       detail::copy_within_line(buffer + at.index, pack.v, static_cast<std::size_t>(at.valid) * sizeof(T));
     }
@@ -234,7 +234,8 @@ class HostLane : public HostWait<Access> {
          ++rank) {  // by a constant index each, so that the packs stay in registers
       std::byte const* const payload = packets_from(rank)[at.packet].payload;
       if (rank != this->rank()) Access::reading(payload, sizeof(own));
-      std::memcpy(all[rank].v, rank == this->rank() ? static_cast<void const*>(own.v) : payload, sizeof(own));
+      T const* const from = rank == this->rank() ? own.v : reinterpret_cast<T const*>(payload);
+      for (int k = 0; k < Size; ++k) all[rank].v[k] = from[k];
     }
     return all;
   }

@@ -144,8 +144,7 @@ class HostWait {
     for (int round = 0;; ++round) {
       if (there()) return true;
       if (endpoint_.template failure<Access>()) return ok_ = false;
-      if (Errc const difference = compare_calls(Stamp::of(Access::load_acquire(flag)), wanted, peer);
-          difference != Errc::ok) {
+      if (Errc const difference = compare_calls(peer); difference != Errc::ok) {
         fail(difference, peer);
         return false;
       }
@@ -171,14 +170,12 @@ class HostWait {
     }
   }
 
-  //! What the peer's call differs in from mine, if it has begun its call for the same step; Errc::ok
-  //! otherwise.
-  [[nodiscard]] Errc compare_calls(Stamp seen, Stamp wanted, int peer) const {
+  //! What the peer's call differs in from mine, once it shows its call for the same step; Errc::ok otherwise.
+  //! It will: where a flag of its has another signature, it waits for mine in vain, and so comes to show it.
+  [[nodiscard]] Errc compare_calls(int peer) const {
     CallRecord const& record = lane_head(peer).record;
     Stamp const theirs = record.template first<Access>();
-    bool const same_step = seen.written() && seen.epoch == wanted.epoch && seen.signature != wanted.signature;
-    bool const same_call = theirs.written() && theirs.epoch == first_epoch_ && theirs.signature != signature_;
-    if (!same_step && !same_call) return Errc::ok;
+    if (!theirs.written() || theirs.epoch != first_epoch_ || theirs.signature == signature_) return Errc::ok;
     Errc const difference = call_.difference(record.template call<Access>());
     return difference == Errc::ok ? Errc::algorithm_mismatch : difference;
   }

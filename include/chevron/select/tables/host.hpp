@@ -19,14 +19,13 @@ struct Host {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
-        Row{.bytes = {0, 128}, .policy = {one_shot_push}},
-        Row{.bytes = {128, 4 << 20},
+        Row{.bytes = {0, 512}, .policy = {one_shot_push}},
+        Row{.bytes = {512, 4 << 20},
             .in_windows_only = true,
             .policy = {reduce_scatter_all_gather_zero_copy}},
         Row{.bytes = {4 << 20},
             .in_windows_only = true,
             .policy = {reduce_scatter_all_gather_zero_copy, Stores::non_temporal}},
-        Row{.bytes = {128, 512}, .policy = {one_shot_push}},
         Row{.bytes = {512}, .policy = {reduce_scatter_all_gather}},
     };
   }
