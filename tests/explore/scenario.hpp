@@ -63,6 +63,7 @@ inline Options small_mailboxes() {
   options.packet_bytes = FlaggedLine::payload_bytes;
   options.chunk_bytes = 64;
   options.deadline = std::chrono::hours(24);  // whatever the machine is busy with
+  options.non_temporal_stores = true;  // whatever this CPU is: their fences are explored as well
   return options;
 }
 
