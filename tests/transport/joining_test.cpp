@@ -35,7 +35,7 @@ TEMPLATE_TEST_CASE("a rank that never joins is named, within the deadline", "", 
   Watchdog const watchdog(60s, "joining without a rank");
   typename TestType::template World<3> world;
   int const missing = GENERATE(0, 1, 2);
-  auto const outcomes = world.run([&](auto& seat) {
+  auto const outcomes = run_in_time(world, impatient().deadline, [&](auto& seat) {
     seat.meet();
     if (seat.rank != missing) only_join(seat, impatient());
   });
@@ -214,7 +214,7 @@ TEST_CASE("a process of another user is not let in") {
   Watchdog const watchdog(60s, "joining as another user");
   ProcessWorld<2> world;
   int const stranger = GENERATE(0, 1);
-  auto const outcomes = world.run([&](auto& seat) {
+  auto const outcomes = run_in_time(world, impatient().deadline, [&](auto& seat) {
     seat.meet();
     if (seat.rank == stranger && ::setuid(65534) != 0) return seat.outcome.complain("still the same user");
     only_join(seat, impatient());
