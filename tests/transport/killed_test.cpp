@@ -32,10 +32,15 @@ using namespace chevron::test;
 using namespace std::chrono_literals;
 
 //! What a rank is doing, for whoever wants to kill it at it.
-enum Phase : int { before, joining, allocating, pushing, staging, zero_copying, between, phases };
-constexpr char const* phase_names[phases] = {
-    "before it joins", "joining",          "allocating a window",     "one_shot_push",
-    "a staged call",   "a zero-copy call", "between two of its calls"};
+enum Phase : int { not_there, before, joining, allocating, pushing, staging, zero_copying, between, phases };
+constexpr char const* phase_names[phases] = {"",
+                                             "before it joins",
+                                             "joining",
+                                             "allocating a window",
+                                             "one_shot_push",
+                                             "a staged call",
+                                             "a zero-copy call",
+                                             "between two of its calls"};
 
 std::set<std::string> names_in(char const* folder) {
   std::set<std::string> names;
@@ -104,6 +109,7 @@ void play_rank(HostSharedMemory<NRanks> const& group, int rank, Stage<NRanks>& s
   std::size_t const descriptors = open_descriptors();
   bool const early = trial.phase == before || trial.phase == joining;
   (void)stage.meeting.wait(NRanks);
+  phase = before;
   if (early && rank == trial.victim) nap(20ms);
   phase = joining;
   outcome.note([&]() -> Result<void> {

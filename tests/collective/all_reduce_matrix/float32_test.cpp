@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <collective/all_reduce_matrix/matrix.hpp>
 
-TEST_CASE("all-reduce of float32, ranks are threads") { chevron::test::matrix<float>(false); }
-TEST_CASE("all-reduce of float32, ranks are processes") { chevron::test::matrix<float>(true); }
+TEST_CASE("all-reduce of float32, ranks are threads") { chevron::test::matrix<float, false>(); }
+TEST_CASE("all-reduce of float32, ranks are processes") { chevron::test::matrix<float, true>(); }

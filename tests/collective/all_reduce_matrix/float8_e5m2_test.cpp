@@ -2,8 +2,8 @@
 #include <collective/all_reduce_matrix/matrix.hpp>
 
 TEST_CASE("all-reduce of float8_e5m2, ranks are threads") {
-  chevron::test::matrix<chevron::float8_e5m2>(false);
+  chevron::test::matrix<chevron::float8_e5m2, false>();
 }
 TEST_CASE("all-reduce of float8_e5m2, ranks are processes") {
-  chevron::test::matrix<chevron::float8_e5m2>(true);
+  chevron::test::matrix<chevron::float8_e5m2, true>();
 }

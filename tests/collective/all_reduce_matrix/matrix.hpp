@@ -23,9 +23,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace chevron::test {
@@ -33,47 +37,60 @@ namespace chevron::test {
 inline constexpr int least_ranks = 2;
 inline constexpr int most_ranks = 16;
 
-//! Plays a plan with threads or processes; the first complaint, empty when there is none.
-template <class T, int NRanks>
-std::string play_with_threads(Plan const& plan) {
-  auto const expected = expectations_of<T>(plan);
-  HostThreads<NRanks> group;
+//! A rank's part of a plan, on a group that the function holds on to.
+using RankFunction = std::function<void(int rank, Meeting& meeting, Verdict& verdict)>;
+
+template <class T, int NRanks, bool InProcesses>
+RankFunction make_rank_function(Plan const& plan, Expectations<T> const& expected) {
+  using Group = std::conditional_t<InProcesses, HostSharedMemory<NRanks>, HostThreads<NRanks>>;
+  std::shared_ptr<Group> group;
+  if constexpr (InProcesses) {
+    group = std::make_shared<Group>(SharedMemoryKey::random());
+  } else {
+    group = std::make_shared<Group>();
+  }
+  return [&plan, &expected, group](int rank, Meeting& meeting, Verdict& verdict) {
+    play_rank<T>(*group, rank, plan, expected, meeting, verdict);
+  };
+}
+
+//! Runs all ranks of a plan; gives the first complaint, nothing when there is none.
+inline std::string run_in_threads(Plan const& plan, RankFunction const& rank_function) {
   Meeting meeting;
   Verdict verdict;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < NRanks; ++rank) {
-    threads.emplace_back([&, rank] { play_rank<T>(group, rank, plan, expected, meeting, verdict); });
+  for (int rank = 0; rank < plan.ranks; ++rank) {
+    threads.emplace_back([&, rank] { rank_function(rank, meeting, verdict); });
   }
   for (std::thread& thread : threads) thread.join();
   return verdict.text();
 }
-
-template <class T, int NRanks>
-std::string play_with_processes(Plan const& plan) {
-  auto const expected = expectations_of<T>(plan);
-  HostSharedMemory<NRanks> group{SharedMemoryKey::random()};
+inline std::string run_in_processes(Plan const& plan, RankFunction const& rank_function) {
   Shared<Meeting> meeting;
   Shared<Verdict> verdict;
   Children ranks;
-  for (int rank = 0; rank < NRanks; ++rank) {
+  for (int rank = 0; rank < plan.ranks; ++rank) {
     ranks.start([&, rank] {
-      play_rank<T>(group, rank, plan, expected, *meeting, *verdict);
+      rank_function(rank, *meeting, *verdict);
       return 0;
     });
   }
-  auto const ended = ranks.wait(std::chrono::seconds(100));
-  for (int rank = 0; rank < NRanks; ++rank) {
+  auto const ended = ranks.wait(std::chrono::seconds(250));
+  for (int rank = 0; rank < plan.ranks; ++rank) {
     Ended const& end = ended[static_cast<std::size_t>(rank)];
     if (!end.good()) verdict->fail("%s\n  rank %d: %s", plan.text(0).c_str(), rank, end.text().c_str());
   }
   return verdict->text();
 }
 
-//! A window of the plan that is played: which transport, and how many calls.
-template <class T, int NRanks>
+//! The plans for one rank count on one transport.
+template <class T>
 class RankCountRun {
  public:
-  explicit RankCountRun(bool processes) : processes_(processes) {}
+  using MakeRankFunction = RankFunction (*)(Plan const&, Expectations<T> const&);
+
+  RankCountRun(int ranks, bool processes, MakeRankFunction make)
+      : ranks_(ranks), processes_(processes), make_(make) {}
 
   void sample(int batches, std::size_t calls) {
     for (int batch = 0; batch < batches; ++batch) play(planner().mixed({.calls = calls}));
@@ -90,28 +107,25 @@ class RankCountRun {
 
  private:
   Planner planner() {
-    return Planner(noise(seed(), static_cast<std::uint64_t>(NRanks) << 8 | (processes_ ? 1u : 0u),
+    return Planner(noise(seed(), static_cast<std::uint64_t>(ranks_) << 8 | (processes_ ? 1u : 0u),
                          static_cast<std::uint64_t>(element_kind<T>) << 32 | ++plans_),
-                   NRanks, element_kind<T>, sizeof(T), processes_);
+                   ranks_, element_kind<T>, sizeof(T), processes_);
   }
   void play(Plan const& plan) {
-    Watchdog const watchdog(std::chrono::seconds(300), "a plan of the all-reduce matrix");
+    Watchdog const watchdog(std::chrono::seconds(280), "a plan of the all-reduce matrix");
+    auto const expected = expectations_of<T>(plan);
+    auto const rank_function = make_(plan, expected);
     std::string const complaint =
-        processes_ ? play_with_processes<T, NRanks>(plan) : play_with_threads<T, NRanks>(plan);
+        processes_ ? run_in_processes(plan, rank_function) : run_in_threads(plan, rank_function);
     INFO("CHEVRON_TEST_SEED=" << seed() << "\n" << complaint);
     REQUIRE(complaint.empty());
   }
 
+  int ranks_;
   bool processes_;
+  MakeRankFunction make_;
   std::uint64_t plans_ = 0;
 };
-
-//! Calls `run.template operator()<N>()` for every rank count.
-template <class Run>
-void for_each_rank_count(Run&& run) {
-  [&]<int... I>(std::integer_sequence<int, I...>) { (run.template operator()<least_ranks + I>(), ...); }
-  (std::make_integer_sequence<int, most_ranks - least_ranks + 1>{});
-}
 
 inline void say_seed() {
   static bool const said = [] {
@@ -121,20 +135,38 @@ inline void say_seed() {
   (void)said;
 }
 
-template <class T>
-void matrix(bool processes) {
-  say_seed();
-  for_each_rank_count([&]<int NRanks>() {
-    RankCountRun<T, NRanks> run(processes);
+//! Null where the matrix has no such groups.
+template <class T, int NRanks, bool InProcesses>
+constexpr typename RankCountRun<T>::MakeRankFunction maker() {
+  if constexpr (!InProcesses || has_processes(NRanks, element_kind<T>)) {
+    return &make_rank_function<T, NRanks, InProcesses>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class T, bool InProcesses, int... I>
+void matrix_of(std::integer_sequence<int, I...>) {
+  typename RankCountRun<T>::MakeRankFunction const makers[] = {maker<T, least_ranks + I, InProcesses>()...};
+  for (int ranks = least_ranks; ranks <= most_ranks; ++ranks) {
+    auto const make = makers[ranks - least_ranks];
+    if (make == nullptr) continue;
+    RankCountRun<T> run(ranks, InProcesses, make);
     if (full_run()) {
       run.sample(8, 100);
       run.every_count();
       run.large(6, 768);
     } else {
-      run.sample(processes ? 1 : 2, processes ? 60 : 50);
-      if ((NRanks + static_cast<int>(element_kind<T>)) % 5 == 0) run.large(1, 32);
+      run.sample(InProcesses ? 3 : 2, 50);
+      if (ranks % 5 == static_cast<int>(element_kind<T>) % 5) run.large(1, 32);
     }
-  });
+  }
+}
+
+template <class T, bool InProcesses>
+void matrix() {
+  say_seed();
+  matrix_of<T, InProcesses>(std::make_integer_sequence<int, most_ranks - least_ranks + 1>{});
 }
 
 }  // namespace chevron::test

@@ -20,8 +20,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,24 +58,24 @@ Expectations<T> expectations_of(Plan const& plan) {
   return all;
 }
 
+//! Makes one of the plan's calls on a communicator. It hides which one: only what is behind it has to be
+//! compiled for every rank count and transport.
+template <class T>
+using Caller = std::function<Result<void>(PlannedCall const& call, T const* in, T* out)>;
+
 //! One rank of a plan. What goes wrong goes into the verdict.
-template <class T, class Comm>
+template <class T>
 class Player {
  public:
-  Player(Comm const& communicator, Plan const& plan, Expectations<T> const& expected, Meeting& meeting,
-         Verdict& verdict)
-      : communicator_(communicator),
-        plan_(plan),
-        expected_(expected),
-        meeting_(meeting),
-        verdict_(verdict),
-        rank_(communicator.rank()) {}
+  Player(int rank, Plan const& plan, Expectations<T> const& expected, Meeting& meeting, Verdict& verdict)
+      : plan_(plan), expected_(expected), meeting_(meeting), verdict_(verdict), rank_(rank) {}
 
-  void play(Calls<Comm, T> const& calls) {
-    for (std::size_t i = 0; i < plan_.calls.size() && verdict_.good(); ++i) run(i, calls);
+  void play(Caller<T> const& caller) {
+    for (std::size_t i = 0; i < plan_.calls.size() && verdict_.good(); ++i) run(i, caller);
     // Only when everybody is through can a peer no longer write here.
-    if (!meeting_.wait(plan_.ranks) && verdict_.good())
+    if (!meeting_.wait(plan_.ranks) && verdict_.good()) {
       verdict_.fail("the other ranks have not come to the end");
+    }
     for (Canvas const& canvas : canvases_) canvas.open();
     if (!verdict_.good()) return;
     for (std::size_t i = 0; i < plan_.calls.size(); ++i) compare(i);
@@ -81,8 +83,7 @@ class Player {
   }
 
   //! Gets the memory for all buffers and fills the inputs. Collective: it makes windows.
-  template <class Allocate>
-  bool prepare(Allocate&& allocate) {
+  bool prepare(std::function<std::byte*(std::size_t size_bytes)> const& allocate) {
     auto const& bytes = plan_.canvas_bytes[static_cast<std::size_t>(rank_)];
     for (std::size_t i = 0; i < canvases_.size(); ++i) {
       std::byte* base = nullptr;
@@ -119,14 +120,14 @@ class Player {
     return call.places[static_cast<std::size_t>(rank_)];
   }
 
-  void run(std::size_t index, Calls<Comm, T> const& calls) {
+  void run(std::size_t index, Caller<T> const& caller) {
     PlannedCall const& call = plan_.calls[index];
     Place const& place = my_place(call);
     if (place.dawdle == 1) ::sched_yield();
     if (place.dawdle > 1) nap(std::chrono::microseconds(place.dawdle));
     T* const in = at(place.in_canvas, place.in);
     T* const out = at(place.out_canvas, place.out);
-    auto const done = calls.find(call.task, call.route)(communicator_, in, out, call.count, call.seed);
+    auto const done = caller(call, in, out);
     if (!done) {
       verdict_.fail("%s\n  rank %d: %s", plan_.text(index).c_str(), rank_, done.error().message().c_str());
       return;
@@ -194,7 +195,6 @@ class Player {
 
   static unsigned long long wide(T value) { return bits_of(value); }
 
-  Comm const& communicator_;
   Plan const& plan_;
   Expectations<T> const& expected_;
   Meeting& meeting_;
@@ -213,7 +213,7 @@ void play_rank(Group& group, int rank, Plan const& plan, Expectations<T> const& 
   if (!communicator) return verdict.fail("joining: %s", communicator.error().message().c_str());
   using Comm = std::remove_cvref_t<decltype(*communicator)>;
   std::vector<typename Comm::template Window<unsigned char>> windows;
-  Player<T, Comm> player(*communicator, plan, expected, meeting, verdict);
+  Player<T> player(rank, plan, expected, meeting, verdict);
   bool const ready = player.prepare([&](std::size_t size_bytes) -> std::byte* {
     auto window = communicator->template allocate<unsigned char>(size_bytes);
     if (!window) {
@@ -223,7 +223,11 @@ void play_rank(Group& group, int rank, Plan const& plan, Expectations<T> const& 
     windows.push_back(std::move(*window));
     return reinterpret_cast<std::byte*>(windows.back().data());
   });
-  if (ready) player.play(Calls<Comm, T>{});
+  if (!ready) return;
+  Calls<Comm, T> const calls;
+  player.play([&](PlannedCall const& call, T const* in, T* out) {
+    return calls.find(call.task, call.route)(*communicator, in, out, call.count, call.seed);
+  });
 }
 
 }  // namespace chevron::test

@@ -74,33 +74,41 @@ template <class Table, int NRanks, class T>
 using MatrixSelector =
     Selector<Table, RankCounts<NRanks>, Elements<T>, Operations<Sum, Prod, Min, Max, Avg, Steered>>;
 
-//! Whether a combination is compiled.
-//!
-//! All of them take several minutes of two cores. By default each (rank count, element, task) gets one of the
-//! three algorithms, in such a way that any three of {rank count, element, task, algorithm} occur in every
-//! combination; and a third of the (rank count, element) pairs get the selectors. With
+#if defined(CHEVRON_TEST_FULL_MATRIX)
+inline constexpr bool everything_is_compiled = true;
+#else
+inline constexpr bool everything_is_compiled = false;
+#endif
+
+//! A third of the (rank count, element) pairs, so that each rank count and each element has some.
+constexpr bool is_of_the_third(int ranks, ElementKind element) {
+  return everything_is_compiled || (ranks + static_cast<int>(element)) % 3 == 0;
+}
+
+//! Whether the matrix has groups of processes of this size. They run the same bodies as threads do.
+constexpr bool has_processes(int ranks, ElementKind element) { return is_of_the_third(ranks, element); }
+
+//! Whether a call is compiled. All of them take many minutes, so by default each (rank count, element, task)
+//! gets one of the three algorithms, in such a way that any three of {rank count, element, task, algorithm}
+//! occur in every combination, and the selectors get the pairs that have processes. With
 //! CHEVRON_TEST_FULL_MATRIX defined, everything.
 constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route) {
-#if defined(CHEVRON_TEST_FULL_MATRIX)
-  constexpr bool everything = true;
-#else
-  constexpr bool everything = false;
-#endif
   int const mixed = ranks + static_cast<int>(element);
+  bool const selectors = is_of_the_third(ranks, element);
   switch (route) {
     case Route::one_shot_push:
     case Route::reduce_scatter_all_gather:
     case Route::zero_copy:
-      return everything || (mixed + task) % 3 == static_cast<int>(route);
+      return everything_is_compiled || (mixed + task) % 3 == static_cast<int>(route);
     case Route::by_temporal_table:
-      return (everything || mixed % 3 == 0) && task == mixed / 3 % task_count;
+      return selectors && task == mixed / 3 % task_count;
     case Route::by_non_temporal_table:
-      return (everything || mixed % 3 == 1) && task == mixed / 3 % task_count;
+      return selectors && task == (mixed / 3 + 3) % task_count;
   }
   return false;
 }
 
-//! One compiled call. Windows matter to it, or they don't.
+//! One compiled call.
 template <class Comm, class T>
 using CallFunction = Result<void> (*)(Comm const&, T const* in, T* out, std::size_t count,
                                       std::uint64_t salt);
@@ -134,7 +142,7 @@ class Calls {
  public:
   Calls() {
     [this]<std::size_t... I>(std::index_sequence<I...>) {
-      (put<static_cast<int>(I) / route_count, static_cast<Route>(I % route_count)>(), ...);
+      (this->template put<static_cast<int>(I) / route_count, static_cast<Route>(I % route_count)>(), ...);
     }
     (std::make_index_sequence<task_count * route_count>{});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <collective/all_reduce_matrix/matrix.hpp>
 
-TEST_CASE("all-reduce of uint8, ranks are threads") { chevron::test::matrix<std::uint8_t>(false); }
-TEST_CASE("all-reduce of uint8, ranks are processes") { chevron::test::matrix<std::uint8_t>(true); }
+TEST_CASE("all-reduce of uint8, ranks are threads") { chevron::test::matrix<std::uint8_t, false>(); }
+TEST_CASE("all-reduce of uint8, ranks are processes") { chevron::test::matrix<std::uint8_t, true>(); }
