@@ -48,12 +48,12 @@ class MemoryMap {
   static constexpr std::byte fence{0xa5};
 
   explicit MemoryMap(std::size_t size_bytes) : size_bytes_(size_bytes) {
-    base_ = static_cast<std::byte*>(::operator new (size_bytes, std::align_val_t{line}));
+    base_ = static_cast<std::byte*>(::operator new (size_bytes, std::align_val_t{2 * line}));
     std::memset(base_, static_cast<int>(fence), size_bytes);
   }
   MemoryMap(MemoryMap const&) = delete;
   MemoryMap& operator=(MemoryMap const&) = delete;
-  ~MemoryMap() { ::operator delete (base_, std::align_val_t{line}); }
+  ~MemoryMap() { ::operator delete (base_, std::align_val_t{2 * line}); }
 
   [[nodiscard]] std::byte* base() const { return base_; }
   [[nodiscard]] std::size_t size_bytes() const { return size_bytes_; }

@@ -144,8 +144,14 @@ TEST_CASE("a flag that outlived an era is wiped before its epoch comes again") {
       seat.meet();
       line.stamp = Stamp{2, Stamp::of(line.stamp).signature}.word();
       line.payload[0] = std::byte{99};
-      seat.meet();
+      // And the record of a call of an age ago that began with this epoch.
+      CallRecord& record = endpoint.segment(seat.rank).lane(endpoint.layout(), 0).record;
+      record.publish<HostAccess>({2, 12345}, CallIdentity{.count = 12345});
+      seat.meeting.wait_closely(ranks);  // who does not have to wait long leaves the record as it is
       if (auto done = sum(); !done) return done;  // 1: an era has begun, so it wipes
+      if (record.first<HostAccess>().word() == Stamp{2, 12345}.word()) {
+        seat.outcome.complain("the record is still there");
+      }
       // Rank 1 is late with step 2, so nothing can lie there at rank 0 now, and rank 0 has to wait for it.
       if (seat.rank == 0 && HostAccess::load_acquire(line.stamp) != 0)
         seat.outcome.complain("the stamp is still there");

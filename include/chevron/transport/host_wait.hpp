@@ -100,11 +100,13 @@ class HostWait {
   }
   [[nodiscard]] Doorbell& doorbell(int peer) const { return lane_head(peer).doorbell; }
 
-  //! All ranks wipe the flags that others have written for them, between two meetings: before the first
-  //! somebody may still be in the previous call, after the second somebody may already be in this one.
+  //! All ranks wipe the flags that others have written for them, and what they showed of an earlier call, between two
+  //! meetings: before the first somebody may still be in the previous call, after the second somebody may already be in
+  //! this one.
   [[gnu::noinline]] void enter_era() {
     endpoint_.steps(lane_).era = era_of(epoch_);
     if (!meet(0)) return;
+    Access::store_relaxed(lane_head(rank_).record.stamp, std::uint64_t{0});
     SegmentLayout const& layout = endpoint_.layout();
     for (int peer = 0; peer < endpoint_.ranks(); ++peer) {
       if (peer == rank_) continue;

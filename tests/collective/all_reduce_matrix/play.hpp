@@ -12,6 +12,7 @@
 #include <collective/all_reduce_matrix/routes.hpp>
 #include <support/arena.hpp>
 #include <support/data.hpp>
+#include <support/noise.hpp>
 #include <support/reference.hpp>
 #include <support/shared.hpp>
 
@@ -19,6 +20,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -209,7 +211,9 @@ class Player {
 template <class T, class Group>
 void play_rank(Group& group, int rank, Plan const& plan, Expectations<T> const& expected, Meeting& meeting,
                Verdict& verdict) {
-  auto communicator = group.join(rank, plan.options);
+  Options options = plan.options;
+  options.non_temporal_stores = (noise(plan.seed, static_cast<std::uint64_t>(rank)) & 1) != 0;  // not (alike)
+  auto communicator = group.join(rank, options);
   if (!communicator) return verdict.fail("joining: %s", communicator.error().message().c_str());
   using Comm = std::remove_cvref_t<decltype(*communicator)>;
   std::vector<typename Comm::template Window<unsigned char>> windows;
