@@ -45,6 +45,8 @@ struct ExploredAccess {
   static void pause(Word const& awaited) {
     Execution::current().pause(awaited);
   }
+  template <class Line>
+  static void will_write(Line const& /*line*/) {}
   //! There is no clock here: who sleeps is woken, or sleeps for ever.
   static void sleep_while(std::uint32_t const& word, std::uint32_t value,
                           std::chrono::nanoseconds /*longest*/) {

@@ -67,7 +67,20 @@ struct OnePacketBuffer : MutableLane<NRanks> {
 
   template <class T, int Size>
   void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
-    this->for_each_peer([&](int peer) { post(this->packets(peer, this->rank())[at.packet], pack); });
+    this->for_each_peer([&](int peer) {
+      FlaggedLine& line = this->packets(peer, this->rank())[at.packet];
+      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+      ExploredAccess::writing(to, sizeof(pack));
+      std::memcpy(to, &pack, sizeof(pack));
+      if (at.is_last) ExploredAccess::store_release(line.stamp, this->stamp());
+    });
+  }
+  template <class T>
+  void await_packets(Shard part) {
+    this->for_each_peer([&](int peer) {
+      FlaggedLine const* const lines = this->packets(this->rank(), peer);
+      for (std::size_t i = 0; i < lines_for(part.size(), sizeof(T)); ++i) this->await(lines[i].stamp, peer);
+    });
   }
   template <class T, int Size>
   PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at, Pack<T, Size> const& own) {
@@ -75,19 +88,11 @@ struct OnePacketBuffer : MutableLane<NRanks> {
     all[this->rank()] = own;
     this->for_each_peer([&](int peer) {
       FlaggedLine const& line = this->packets(this->rank(), peer)[at.packet];
-      this->await(line.stamp, peer);
-      ExploredAccess::reading(line.payload, sizeof(all[peer]));
-      std::memcpy(all[peer].v, line.payload, sizeof(all[peer].v));
+      T const* const from = reinterpret_cast<T const*>(line.payload) + at.offset;
+      ExploredAccess::reading(from, sizeof(all[peer]));
+      std::memcpy(all[peer].v, from, sizeof(all[peer].v));
     });
     return all;
-  }
-
- private:
-  template <class Content>
-  void post(FlaggedLine& line, Content const& content) {
-    ExploredAccess::writing(line.payload, sizeof(content));
-    std::memcpy(line.payload, &content, sizeof(content));
-    ExploredAccess::store_release(line.stamp, this->stamp());
   }
 };
 
@@ -102,10 +107,23 @@ struct StampsFirst : MutableLane<NRanks> {
                         HostWait<ExploredAccess>::endpoint().layout().packet_lines();
     this->for_each_peer([&](int peer) {
       FlaggedLine& line = this->packets(peer, this->rank())[buffer + at.packet];
-      ExploredAccess::store_release(line.stamp, this->stamp());
-      ExploredAccess::writing(line.payload, sizeof(pack));
-      std::memcpy(line.payload, &pack, sizeof(pack));
+      if (at.offset == 0) ExploredAccess::store_release(line.stamp, this->stamp());
+      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+      ExploredAccess::writing(to, sizeof(pack));
+      std::memcpy(to, &pack, sizeof(pack));
     });
+  }
+};
+
+//! @brief A packet's stamp comes after its first piece.
+template <int NRanks>
+struct StampsTheFirstPiece : MutableLane<NRanks> {
+  using MutableLane<NRanks>::MutableLane;
+
+  template <class T, int Size>
+  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
+    at.is_last = at.offset == 0;
+    HostLane<NRanks, ExploredAccess>::push_to_all(at, pack);
   }
 };
 

@@ -114,6 +114,7 @@ TEST_CASE("Packets need two buffers") {
 
 TEST_CASE("A packet's stamp must follow its payload") {
   both_rank_counts_find<StampsFirst>(any, {{Body::push, 14}});
+  both_rank_counts_find<StampsTheFirstPiece>(any, {{Body::push, 7}});
 }
 
 TEST_CASE("A rank with no data must take part") {

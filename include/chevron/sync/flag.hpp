@@ -108,6 +108,16 @@ struct HostAccess {
 #endif
   }
 
+  //! Asks for a line that another core has, to write it soon.
+  template <class Line>
+  static void will_write(Line const& line) {
+#if defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0" : : "m"(line));  // a builtin would make a prefetch for reading of it
+#else
+    __builtin_prefetch(&line, 1);
+#endif
+  }
+
   //! Sleeps while `word` holds `value`, until it is woken or `longest` has passed; also returns for no reason.
   static void sleep_while(std::uint32_t const& word, std::uint32_t value, std::chrono::nanoseconds longest) {
     auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);

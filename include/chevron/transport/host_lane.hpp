@@ -12,45 +12,23 @@
 #include <chevron/sync/flag.hpp>
 #include <chevron/transport/host_wait.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace chevron {
 
-namespace detail {
-
-//! @brief Copies `size_bytes`, at most 64, by moves of constant size that may overlap: a call of memcpy costs more than
-//! the copy.
-CHEVRON_INLINE void copy_within_line(void* to, void const* from, std::size_t size_bytes) {
-  auto const target = static_cast<std::byte*>(to);
-  auto const source = static_cast<std::byte const*>(from);
-  auto const both_ends = [&]<std::size_t Size>() {
-    struct Part {
-      std::byte bytes[Size];
-    } first, last;  // both are read before either is written, so the ends may overlap
-    std::memcpy(&first, source, Size);
-    std::memcpy(&last, source + size_bytes - Size, Size);
-    std::memcpy(target, &first, Size);
-    std::memcpy(target + size_bytes - Size, &last, Size);
-  };
-  if (size_bytes >= 32) return both_ends.template operator()<32>();
-  if (size_bytes >= 16) return both_ends.template operator()<16>();
-  if (size_bytes >= 8) return both_ends.template operator()<8>();
-  if (size_bytes >= 4) return both_ends.template operator()<4>();
-  if (size_bytes >= 2) return both_ends.template operator()<2>();
-  if (size_bytes == 1) *target = *source;
-}
-
-}  // namespace detail
-
-//! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
+//! @brief Elements that lie in one packet: their place within the step, and within the packet. A packet that is not full
+//! comes in pieces of less than its capacity, so that the size of each is known to the compiler.
 template <int Size>
 struct PacketAt {
   static constexpr int size = Size;
-  std::size_t packet;  //!< the packet's number within the step
-  std::size_t index;   //!< the first element
-  int valid = Size;    //!< elements that are there; fewer than Size in the last packet
+  std::size_t packet;   //!< the packet's number within the step
+  std::size_t index;    //!< the first element
+  int valid = Size;     //!< 0 in the packet of a rank that has no data
+  int offset = 0;       //!< of the first element, within the packet
+  bool is_last = true;  //!< no more elements follow in this packet
 };
 
 template <int NRanks, class Access = HostAccess>
@@ -170,48 +148,46 @@ class HostLane : public HostWait<Access> {
   template <class T, class Body>
   void for_each_packet(Shard part, Body&& body) {
     constexpr int size = FlaggedLine::capacity<T>;
-    PacketAt<size> at{0, part.begin, size};
+    PacketAt<size> at{0, part.begin};
     for (; at.index + size <= part.end && this->ok(); at.index += size, ++at.packet) body(at);
-    if ((at.index < part.end || part.empty()) && this->ok()) {
-      at.valid = static_cast<int>(part.end - at.index);
-      body(at);
+    if (!this->ok()) return;
+    if (part.empty()) {
+      body(PacketAt<1>{.packet = 0, .index = part.begin, .valid = 0});
+    } else if (at.index < part.end) {
+      constexpr std::size_t vector = 16 / sizeof(T);
+      for_each_piece<T, static_cast<int>(std::bit_floor(vector < 1 ? 1 : vector))>(at.packet, at.index,
+                                                                                   part.end, 0, body);
     }
   }
 
   template <class T, int Size>
   [[nodiscard]] CHEVRON_INLINE Pack<T, Size> load(T const* buffer, PacketAt<Size> at) const {
-    Pack<T, Size> pack;
-    Access::reading(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
-    if (at.valid == Size) {
-      pack = load_pack(buffer, At<Size>{at.index});
-    } else if (at.valid > 0) {
-      detail::copy_within_line(pack.v, buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
-      // Whole packs are reduced: an operation shall not meet values there that no rank has.
-      for (int k = at.valid; k < Size; ++k) pack.v[k] = pack.v[0];
-    } else {
-      pack = {};
-    }
-    return pack;
+    if (at.valid == 0) return {};
+    Access::reading(buffer + at.index, Size * sizeof(T));
+    return load_pack(buffer, At<Size>{at.index});
   }
 
   template <class T, int Size>
   CHEVRON_INLINE void store(T* buffer, PacketAt<Size> at, Pack<T, Size> const& pack) const {
-    Access::writing(buffer + at.index, static_cast<std::size_t>(at.valid) * sizeof(T));
-    if (at.valid == Size) {
-      store_pack(buffer, At<Size>{at.index}, pack);
-    } else if (at.valid > 0) {
-      detail::copy_within_line(buffer + at.index, pack.v, static_cast<std::size_t>(at.valid) * sizeof(T));
-    }
+    Access::writing(buffer + at.index, Size * sizeof(T));
+    store_pack(buffer, At<Size>{at.index}, pack);
   }
 
-  //! Writes one packet into every peer's mailbox, data and flag together.
+  //! Writes elements of a packet into every peer's mailbox, and after the last ones its flag.
   template <class T, int Size>
   CHEVRON_INLINE void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
-    for_each_peer([&](int peer) { post_line(packets_at(peer)[at.packet], pack); });
+    for_each_peer([&](int peer) {
+      FlaggedLine& line = packets_at(peer)[at.packet];
+      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+      Access::writing(to, sizeof(pack));
+      store_pack(to, At<Size>{0}, pack);
+      if (at.is_last) Access::store_release(line.stamp, this->stamp());
+    });
   }
 
   //! Waits for all packets of a step, and does nothing else: so short a loop has the next lines on their way while it
-  //! looks at this one. Receiving them finds them here.
+  //! looks at this one. Receiving them finds them here. Then it asks for the lines of the peers' mailboxes that the next
+  //! step will write, which nobody reads any more: a peer's packet says so.
   template <class T>
   void await_packets(Shard part) {
     std::size_t const count = lines_for(part.size(), sizeof(T));
@@ -221,21 +197,26 @@ class HostLane : public HostWait<Access> {
         if (!this->await(lines[i].stamp, peer)) return;
       }
     });
+    for_each_peer([&](int peer) {
+      FlaggedLine const* const next = packets_at(peer, 1);
+      for (std::size_t i = 0; i < count && i < lines_fetched_ahead; ++i) Access::will_write(next[i]);
+    });
   }
 
-  //! Waits for one packet of every peer. `own` stands for this rank's own. Look at ok() before using it.
+  //! One packet of every rank, once await_packets has seen them all. `own` stands for this rank's own.
   template <class T, int Size>
   [[nodiscard]] CHEVRON_INLINE PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at,
                                                                                Pack<T, Size> const& own) {
-    for_each_peer([&](int peer) { this->await(packets_from(peer)[at.packet].stamp, peer); });
     PerRank<Pack<T, Size>, NRanks> all;
-    if (!this->ok()) return all;
-    for (int rank = 0; rank < NRanks;
-         ++rank) {  // by a constant index each, so that the packs stay in registers
-      std::byte const* const payload = packets_from(rank)[at.packet].payload;
-      if (rank != this->rank()) Access::reading(payload, sizeof(own));
-      T const* const from = rank == this->rank() ? own.v : reinterpret_cast<T const*>(payload);
-      for (int k = 0; k < Size; ++k) all[rank].v[k] = from[k];
+    // By a constant index each, so that the packs stay in registers.
+    for (int rank = 0; rank < NRanks; ++rank) {
+      if (rank == this->rank()) {
+        all[rank] = own;
+      } else {
+        T const* const from = reinterpret_cast<T const*>(packets_from(rank)[at.packet].payload) + at.offset;
+        Access::reading(from, sizeof(own));
+        all[rank] = load_pack(from, At<Size>{0});
+      }
     }
     return all;
   }
@@ -321,6 +302,21 @@ class HostLane : public HostWait<Access> {
   using Wait::inbox_at;
   using Wait::inbox_from;
 
+  //! As many as a core fetches at once.
+  static constexpr std::size_t lines_fetched_ahead = 20;
+
+  //! The elements from `index` to `end`, fewer than a packet holds, in pieces of a vector register and then ever smaller
+  //! ones.
+  template <class T, int Size, class Body>
+  CHEVRON_INLINE static void for_each_piece(std::size_t packet, std::size_t index, std::size_t end,
+                                            int offset, Body&& body) {
+    for (; index + Size <= end; index += Size, offset += Size) {
+      body(
+          PacketAt<Size>{.packet = packet, .index = index, .offset = offset, .is_last = index + Size == end});
+    }
+    if constexpr (Size > 1) for_each_piece<T, Size / 2>(packet, index, end, offset, body);
+  }
+
   static constexpr int parity(Epoch step) { return static_cast<int>(step & 1); }
 
   template <class Content>
@@ -331,19 +327,23 @@ class HostLane : public HostWait<Access> {
     Access::store_release(line.stamp, this->stamp());
   }
 
-  [[nodiscard]] FlaggedLine* packets_at(int peer) const { return packets(peer, this->rank()); }
-  [[nodiscard]] FlaggedLine const* packets_from(int peer) const { return packets(this->rank(), peer); }
-  [[nodiscard]] FlaggedLine* packets(int owner, int source) const {
-    SegmentLayout const& layout = endpoint().layout();
-    auto const first = reinterpret_cast<FlaggedLine*>(
-        endpoint().segment(owner).inbox(layout, this->lane(), source) + layout.packets_at());
-    return first + static_cast<std::size_t>(parity(this->epoch())) * layout.packet_lines();
+  //! This step's packets, or those of `step` steps on.
+  [[nodiscard]] CHEVRON_INLINE FlaggedLine* packets_at(int peer, Epoch step = 0) const {
+    return packets_of(this->inbox_bytes_at(peer), step);
+  }
+  [[nodiscard]] CHEVRON_INLINE FlaggedLine const* packets_from(int peer) const {
+    return packets_of(this->inbox_bytes_from(peer), 0);
+  }
+  [[nodiscard]] CHEVRON_INLINE FlaggedLine* packets_of(std::byte* inbox, Epoch step) const {
+    auto const first = reinterpret_cast<FlaggedLine*>(inbox + SegmentLayout::packets_at());
+    return parity(this->epoch() + step) == 0 ? first : first + endpoint().layout().packet_lines();
   }
 
   template <class T>
   [[nodiscard]] T* chunk(int owner, int source, std::size_t at, Epoch step) const {
     SegmentLayout const& layout = endpoint().layout();
-    std::byte* const first = endpoint().segment(owner).inbox(layout, this->lane(), source) + at;
+    std::byte* const first =
+        (owner == this->rank() ? this->inbox_bytes_from(source) : this->inbox_bytes_at(owner)) + at;
     return reinterpret_cast<T*>(first + static_cast<std::size_t>(parity(this->epoch() + step)) *
                                             SegmentLayout::round_up(layout.chunk_bytes()));
   }

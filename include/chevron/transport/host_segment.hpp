@@ -68,6 +68,7 @@ class SegmentLayout {
   [[nodiscard]] static constexpr std::size_t packets_at() { return round_up(sizeof(Inbox)); }
   [[nodiscard]] constexpr std::size_t contributions_at() const { return contributions_at_; }
   [[nodiscard]] constexpr std::size_t results_at() const { return results_at_; }
+  [[nodiscard]] constexpr std::size_t inbox_bytes() const { return inbox_bytes_; }
 
   //! Offsets within a segment.
   [[nodiscard]] static constexpr std::size_t lane_head_at(int lane) {

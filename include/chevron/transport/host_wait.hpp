@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace chevron {
@@ -65,7 +66,9 @@ class HostWait {
         rank_(endpoint.rank()),
         lane_(lane),
         epoch_(endpoint.steps(lane).epoch),
-        first_epoch_(epoch_ + 1) {
+        first_epoch_(epoch_ + 1),
+        inboxes_at_(endpoint.layout().inbox_at(lane, 0)),
+        my_inbox_at_(endpoint.layout().inbox_at(lane, rank_)) {
     if (era_of(epoch_) != endpoint.steps(lane).era) enter_era();
   }
   ~HostWait() { endpoint_.steps(lane_).epoch = epoch_; }
@@ -75,9 +78,19 @@ class HostWait {
   [[nodiscard]] HostEndpoint& endpoint() const { return endpoint_; }
   [[nodiscard]] std::uint64_t stamp(Epoch step = 0) const { return Stamp{epoch_ + step, signature_}.word(); }
 
-  //! The flags I write at a peer, and the flags a peer writes at me.
-  [[nodiscard]] Inbox& inbox_at(int peer) const { return inbox(peer, rank_); }
-  [[nodiscard]] Inbox const& inbox_from(int peer) const { return inbox(rank_, peer); }
+  //! What I write at a peer, and what a peer writes at me. Worked out from two offsets that the lane knows: every flag
+  //! and packet asks.
+  [[nodiscard]] CHEVRON_INLINE std::byte* inbox_bytes_at(int peer) const {
+    return endpoint_.segment(peer).base + my_inbox_at_;
+  }
+  [[nodiscard]] CHEVRON_INLINE std::byte* inbox_bytes_from(int peer) const {
+    return endpoint_.segment(rank_).base + inboxes_at_ +
+           static_cast<std::size_t>(peer) * endpoint_.layout().inbox_bytes();
+  }
+  [[nodiscard]] Inbox& inbox_at(int peer) const { return *reinterpret_cast<Inbox*>(inbox_bytes_at(peer)); }
+  [[nodiscard]] Inbox const& inbox_from(int peer) const {
+    return *reinterpret_cast<Inbox*>(inbox_bytes_from(peer));
+  }
 
   //! Waits until a peer has set the flag for this step (or `step` steps on). False: the communicator has
   //! failed.
@@ -92,9 +105,6 @@ class HostWait {
   }
 
  private:
-  [[nodiscard]] Inbox& inbox(int owner, int source) const {
-    return *reinterpret_cast<Inbox*>(endpoint_.segment(owner).inbox(endpoint_.layout(), lane_, source));
-  }
   [[nodiscard]] LaneHead& lane_head(int peer) const {
     return endpoint_.segment(peer).lane(endpoint_.layout(), lane_);
   }
@@ -110,7 +120,7 @@ class HostWait {
     SegmentLayout const& layout = endpoint_.layout();
     for (int peer = 0; peer < endpoint_.ranks(); ++peer) {
       if (peer == rank_) continue;
-      Inbox& flags = inbox(rank_, peer);
+      Inbox& flags = *reinterpret_cast<Inbox*>(inbox_bytes_from(peer));
       for (std::uint64_t* const stamp : {&flags.arrival.stamp, &flags.departure, &flags.contribution[0],
                                          &flags.contribution[1], &flags.result[0], &flags.result[1]}) {
         Access::store_relaxed(*stamp, std::uint64_t{0});
@@ -189,6 +199,8 @@ class HostWait {
   int lane_;
   Epoch epoch_;
   Epoch first_epoch_;
+  std::size_t inboxes_at_;   //!< within a segment: this lane's inboxes
+  std::size_t my_inbox_at_;  //!< and the one that this rank writes
   bool ok_ = true;
 };
 
