@@ -6,13 +6,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 namespace perf {
 
 //! @brief A barrier for the threads of one process, or for processes if it lies in memory that they share.
 class SpinBarrier {
  public:
-  explicit SpinBarrier(int rank_count) : rank_count_(static_cast<std::uint32_t>(rank_count)) {}
+  explicit SpinBarrier(int rank_count)
+      : rank_count_(static_cast<std::uint32_t>(rank_count)),
+        spins_(static_cast<unsigned>(rank_count) <= std::thread::hardware_concurrency() ? 2000 : 0) {}
 
   void arrive_and_wait() {
     auto const generation =
@@ -23,10 +26,10 @@ class SpinBarrier {
       return;
     }
     for (int tries = 0; generation_.load(std::memory_order_acquire) == generation; ++tries) {
-      if (tries < 2000) {
+      if (tries < spins_) {
         pause();
       } else {
-        ::sched_yield();  // more ranks than cores
+        ::sched_yield();  // with more ranks than cores somebody else may still be in a call that is timed
       }
     }
   }
@@ -39,6 +42,7 @@ class SpinBarrier {
   }
 
   std::uint32_t rank_count_;
+  int spins_;
   alignas(64) std::atomic<std::uint32_t> arrived_ = 0;
   alignas(64) std::atomic<std::uint32_t> generation_ = 0;
 };

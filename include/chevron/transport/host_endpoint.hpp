@@ -35,8 +35,9 @@ struct WindowMapping {
 //! @brief How long to wait how. Ranks that outnumber the CPUs should not spin, since the one waited for needs
 //! the CPU.
 struct WaitBudget {
-  int spins = 4000;  //!< looks at the flag with a pause between
-  int yields = 100;  //!< then looks with a yield between; after that the lane sleeps between looks
+  int spins = 4000;      //!< looks at the flag with a pause between
+  int first_yields = 0;  //!< then looks at nothing else, with a yield between
+  int yields = 100;      //!< then looks with a yield between; after that the lane sleeps between looks
   std::chrono::nanoseconds longest_sleep = std::chrono::milliseconds(2);
 };
 

@@ -147,6 +147,25 @@ class HostWait {
   }
 
   [[gnu::noinline]] bool await_slowly(std::uint64_t const& flag, Stamp wanted, int peer) {
+    return await_yielding(flag, wanted.word()) || await_watchfully(flag, wanted, peer);
+  }
+
+  //! Lets others have the CPU a few times, and does nothing else: where ranks outnumber the CPUs, most waits end here.
+  bool await_yielding(std::uint64_t const& flag, std::uint64_t wanted) const {
+    auto const& budget = endpoint_.wait_budget();
+    if (budget.first_yields == 0) return false;
+    auto const enough = std::chrono::steady_clock::now() + budget.longest_sleep;
+    for (int i = 0; i < budget.first_yields; ++i) {
+      ::sched_yield();
+      if (Access::load_acquire(flag) == wanted) return true;
+      // On a busy machine a yield may last milliseconds.
+      if (std::chrono::steady_clock::now() >= enough) break;
+    }
+    return false;
+  }
+
+  //! With an eye on everything that may have happened instead.
+  bool await_watchfully(std::uint64_t const& flag, Stamp wanted, int peer) {
     // Only now is this call's record of use: a rank whose call differs from a peer's waits in vain, and so comes here.
     lane_head(rank_).record.template publish<Access>({first_epoch_, signature_}, call_);
     auto const there = [&] { return Access::load_acquire(flag) == wanted.word(); };

@@ -47,6 +47,7 @@ namespace detail {
   WaitBudget budget;
   if (threads > cpus.count()) {
     budget.spins = 0;
+    budget.first_yields = 100;
     budget.yields = 1000;
   }
   return budget;
