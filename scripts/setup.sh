@@ -18,7 +18,7 @@ needs_of() {
   case $1 in
     examples) echo "$base" json cli11 icu eigen ;;
     tests) echo "$base" catch2 ;;
-    bench) echo "$base" json cli11 ;;
+    bench) echo "$base" cli11 ;;
     *) echo "setup: unknown group '$1'; there are: examples tests bench" >&2; exit 2 ;;
   esac
 }
@@ -100,7 +100,7 @@ cxx=$(compiler)
 
 if [ "${1:-}" = --state ]; then
   echo "cxx: $cxx, $(${cxx:-echo none} --version 2>/dev/null | head -n 1)"
-  for thing in meson ninja clang cmake catch2 json cli11 icu eigen openmpi mpich gloo; do
+  for thing in meson ninja clang cmake catch2 json cli11 icu eigen openmpi mpich gloo nvcc; do
     if has "$thing"; then echo "$thing: yes"; else echo "$thing: no"; fi
   done
   exit 0

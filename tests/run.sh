@@ -8,14 +8,20 @@
 #   sh tests/run.sh --full          the whole property matrix, with ten times the time
 #   sh tests/run.sh --sanitize address|thread|undefined|all
 #                                   the host suite under sanitizers, in build directories of its own
+#   sh tests/run.sh --gpu           the gpu suite alone
+#
+# The gpu suite has a build directory of its own, build-gpu, and runs along where there are nvcc and a GPU.
+# CHEVRON_TEST_GPU=1 builds it where there is nvcc alone (its tests are skipped then), CHEVRON_TEST_GPU=0 leaves it out;
+# CHEVRON_GPU_ARCHS=90,100 says what to compile for, else it is what the first GPU is.
 set -u
 cd "$(dirname "$0")/.."
 
-sanitizers= suites= timeout_factor=1
+sanitizers= suites= timeout_factor=1 gpu=${CHEVRON_TEST_GPU:-auto} others=yes
 while [ $# -gt 0 ]; do
   case $1 in
     --full) export CHEVRON_TEST_FULL=1; timeout_factor=10 ;;
-    --quick) suites='--suite host --suite layering --suite odr' ;;
+    --gpu) gpu=1 others=no ;;
+    --quick) suites='--suite host --suite layering --suite odr' gpu=0 ;;
     --sanitize)
       shift
       case ${1:-} in
@@ -25,7 +31,7 @@ while [ $# -gt 0 ]; do
         *) echo "tests/run.sh: --sanitize takes address, thread, undefined or all" >&2; exit 2 ;;
       esac ;;
     -h | --help) sed -n '4,/^set/{/^#/s/^# \{0,1\}//p}' tests/run.sh; exit 0 ;;
-    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --sanitize)" >&2; exit 2 ;;
+    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --gpu, --sanitize)" >&2; exit 2 ;;
   esac
   shift
 done
@@ -99,6 +105,17 @@ for sanitizer in $sanitizers; do
       run build-tsan '--suite host' $((timeout_factor * 10)) "$in_front" -Db_sanitize=thread "$@" ;;
   esac
 done
-[ -n "$sanitizers" ] || run build "$suites" $timeout_factor ''
+if [ -z "$sanitizers" ]; then
+  [ "$others" = no ] || run build "$suites" $timeout_factor ''
+  # Meson looks for nvcc in PATH; the Toolkit's installer leaves that to the user.
+  command -v nvcc >/dev/null 2>&1 || [ ! -x /usr/local/cuda/bin/nvcc ] || PATH=$PATH:/usr/local/cuda/bin
+  archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1{s/\.//;/^[0-9][0-9]*$/p}')
+  if [ "$gpu" = auto ]; then
+    gpu=0
+    [ -z "$archs" ] || ! command -v nvcc >/dev/null 2>&1 || gpu=1
+  fi
+  [ "$gpu" = 0 ] || run build-gpu '--suite gpu' $timeout_factor '' -Dcuda=enabled \
+    -Dgpu_archs="${CHEVRON_GPU_ARCHS:-${archs:-90}}" -Dbench=disabled -Dexamples=disabled -Ddocs=disabled
+fi
 
 python3 scripts/count_tests.py $logs

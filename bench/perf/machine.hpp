@@ -12,8 +12,9 @@ struct Machine {
   std::string cpu;
   std::size_t cores;  //!< that this process may use
   std::string compiler;
-  std::string date;     //!< UTC
-  std::string chevron;  //!< version
+  std::string date;      //!< UTC
+  std::string chevron;   //!< version
+  std::string gpu = {};  //!< its name and driver, where one was used
 
   static Machine current();
 };

@@ -74,7 +74,9 @@ class Program {
   }
 
   void run_table(Table const& table, bool pinned) {
-    text_.begin_table(table, pinned ? "a core each" : "not bound to cores");
+    Heading heading = {table.transport, table.ranks, pinned ? "a core each" : "not bound to cores", {}};
+    for (auto const& peer : table.peers) heading.peers.emplace_back(peer->name(), peer->version());
+    text_.begin_table(heading);
     ChevronRanks ranks = {.transport = table.transport,
                           .rank_count = table.ranks,
                           .cpus = {},

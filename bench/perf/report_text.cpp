@@ -52,8 +52,9 @@ std::string side_figures(Row const& row, std::vector<std::string> const& peers) 
 }
 
 std::string policy(Row const& out_of_place, Row const& in_place) {
-  if (out_of_place.algorithm == in_place.algorithm) return out_of_place.algorithm;
-  return out_of_place.algorithm + ", " + in_place.algorithm;
+  auto const first = out_of_place.policy();
+  auto const second = in_place.policy();
+  return first == second ? first : first + ", " + second;
 }
 
 }  // namespace
@@ -61,17 +62,18 @@ std::string policy(Row const& out_of_place, Row const& in_place) {
 void TextReport::begin(Machine const& machine, Settings const& settings) {
   out_ << "# chevron-perf " << machine.chevron << ": " << settings.collective << '\n'
        << "# " << machine.cpu << ", " << machine.cores << " cores; " << machine.compiler << "; "
-       << machine.date << '\n'
-       << "# time: median over batches of the slowest rank's time per call; ratio: the peer's time by "
+       << machine.date << '\n';
+  if (!machine.gpu.empty()) out_ << "# " << machine.gpu << '\n';
+  out_ << "# time: median over batches of the slowest rank's time per call; ratio: the peer's time by "
           "chevron's\n";
 }
 
-void TextReport::begin_table(Table const& table, std::string const& placement) {
+void TextReport::begin_table(Heading const& heading) {
   peers_.clear();
-  out_ << "#\n# " << table.transport << ", " << table.ranks << " ranks, " << placement << '\n';
-  for (auto const& peer : table.peers) {
-    peers_.push_back(peer->name());
-    out_ << "# " << peer->name() << ": " << peer->version() << '\n';
+  out_ << "#\n# " << heading.transport << ", " << heading.ranks << " ranks, " << heading.placement << '\n';
+  for (auto const& [name, version] : heading.peers) {
+    peers_.push_back(name);
+    out_ << "# " << name << ": " << version << '\n';
   }
   auto const side = side_heading(peers_);
   auto const half = static_cast<int>(side.size());

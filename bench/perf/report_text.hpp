@@ -4,13 +4,22 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <perf/machine.hpp>
 #include <perf/row.hpp>
-#include <perf/sweep.hpp>
+#include <perf/settings.hpp>
 
 namespace perf {
+
+//! @brief What stands above a table.
+struct Heading {
+  std::string transport;
+  int ranks;
+  std::string placement;
+  std::vector<std::pair<std::string, std::string>> peers;  //!< name and version
+};
 
 //! @brief Tables in the manner of nccl-tests.
 class TextReport {
@@ -18,7 +27,7 @@ class TextReport {
   explicit TextReport(std::ostream& out) : out_(out) {}
 
   void begin(Machine const& machine, Settings const& settings);
-  void begin_table(Table const& table, std::string const& placement);
+  void begin_table(Heading const& heading);
   void add(Rows const& rows);
   void note(std::string const& text);
 

@@ -28,6 +28,26 @@ struct Times {
   }
 };
 
+//! @brief How a call was launched on a device.
+struct Launch {
+  int lanes = 0;
+  int threads = 0;
+  int packs = 0;  //!< in flight in each thread; 0: the library's own number
+  std::string ordering = {};
+  std::string let_go = {};  //!< when its successor may be launched
+
+  std::string text() const {
+    auto const all = std::to_string(lanes) + 'x' + std::to_string(threads) + ' ' + ordering + ' ' + let_go;
+    return packs == 0 ? all : all + " packs=" + std::to_string(packs);
+  }
+};
+
+//! @brief What a call costs the calling thread, in microseconds, and what a bare launch of an empty kernel does.
+struct HostTime {
+  double call = 0;
+  double empty_kernel = 0;
+};
+
 //! @brief One algorithm at one size, out of place or in place.
 struct Row {
   std::string collective;
@@ -44,7 +64,13 @@ struct Row {
   Times time_us;
   long calls = 0;  //!< timed calls
   std::vector<std::pair<std::string, Times>> peers;
-  std::string error;  //!< if not empty, there are no figures
+  std::string error;                  //!< if not empty, there are no figures
+  std::optional<Launch> launch = {};  //!< on a device
+  bool graph = false;                 //!< calls were captured and replayed
+  std::optional<HostTime> host_time = {};
+
+  //! The algorithm that ran, and how.
+  std::string policy() const { return launch ? algorithm + ' ' + launch->text() : algorithm; }
 
   //! Bytes of the call over its time, in GB/s.
   double algorithm_bandwidth() const {

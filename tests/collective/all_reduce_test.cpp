@@ -149,11 +149,12 @@ TEMPLATE_TEST_CASE("an operation is only asked about values that ranks have", ""
                    (std::pair<OnThreads, Named<OneShotPush>>),
                    (std::pair<OnThreads, Named<ReduceScatterAllGather>>),
                    (std::pair<OnThreads, Named<ReduceScatterAllGatherZeroCopy>>),
+                   (std::pair<OnThreads, Named<OneShotPull>>), (std::pair<OnThreads, Named<TwoShotPush>>),
                    (std::pair<OnProcesses, Named<OneShotPush>>)) {
   Watchdog const watchdog(60s, "an operation that is not defined everywhere");
   using Choice = typename TestType::second_type::Choice;
   typename TestType::first_type::template World<ranks> world;
-  for (std::size_t const few : {0, 1, 13, 14, 15, 30}) {
+  for (std::size_t const few : {0, 1, 13, 14, 15, 20, 30, 70}) {  // some leave a rank without a shard
     auto const outcomes = world.run([&](auto& seat) {
       auto communicator = seat.group.join(seat.rank, patient());
       if (!communicator) return seat.outcome.note(communicator);

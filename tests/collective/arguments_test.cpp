@@ -25,6 +25,8 @@ constexpr std::size_t count = 1000;
 using Push = OneShotPush<ranks, int>;
 using Staged = ReduceScatterAllGather<ranks, int>;
 using ZeroCopy = ReduceScatterAllGatherZeroCopy<ranks, int>;
+using Pull = OneShotPull<ranks, int>;
+using TwoShot = TwoShotPush<ranks, int>;
 
 //! All ranks call with good arguments, but rank `odd` with `bad(communicator, in, out)`.
 template <class World, class Bad>
@@ -130,7 +132,11 @@ TEMPLATE_TEST_CASE("buffers that only touch are fine", "", OnThreads, OnProcesse
       auto done = checked_sum<ReduceScatterAllGather>(*communicator, count, seat.outcome, data.data(),
                                                       data.data() + count);
       if (!done) return done;
-      return checked_sum<OneShotPush>(*communicator, count, seat.outcome, data.data() + count, data.data());
+      int* const first = data.data();
+      int* const second = data.data() + count;
+      done = checked_sum<OneShotPush>(*communicator, count, seat.outcome, second, first);
+      if (!done) return done;
+      return checked_sum<TwoShotPush>(*communicator, count, seat.outcome, first, second);
     });
     seat.meet();
   });
@@ -150,7 +156,9 @@ TEMPLATE_TEST_CASE("null pointers are fine where there is nothing", "", OnThread
     int* const out = seat.rank != 1 ? nullptr : something + 1;
     seat.attempt([&]() -> Result<void> {
       if (auto done = all_reduce<Push>(*communicator, in, out, 0); !done) return done;
+      if (auto done = all_reduce<TwoShot>(*communicator, in, out, 0); !done) return done;
       if (auto done = all_reduce<Staged>(*communicator, in, out, 0); !done) return done;
+      if (auto done = all_reduce<Pull>(*communicator, in, out, 0); !done) return done;
       return all_reduce<ZeroCopy>(*communicator, in, out, 0);
     });
     if (something[0] != 7 || something[1] != 8)
@@ -167,7 +175,8 @@ struct Buffers {
   int* out;
 };
 
-//! Zero copy on buffers that `place(rank, memory)` chooses; the same ones twice, so the ranks have to agree.
+//! An algorithm on windows, on buffers that `place(rank, memory)` chooses: the same ones twice, so the ranks have to agree.
+template <class Algorithm>
 void require_overlap_is_found(Buffers (*place)(int rank, int* memory), bool is_refused) {
   ThreadWorld<ranks> world;
   std::vector<int> memory(10 * count);
@@ -175,7 +184,7 @@ void require_overlap_is_found(Buffers (*place)(int rank, int* memory), bool is_r
     auto communicator = seat.group.join(seat.rank, patient());
     if (!communicator) return seat.outcome.note(communicator);
     Buffers const mine = place(seat.rank, memory.data());
-    auto const call = [&] { return all_reduce<ZeroCopy>(*communicator, mine.in, mine.out, count); };
+    auto const call = [&] { return all_reduce<Algorithm>(*communicator, mine.in, mine.out, count); };
     if (is_refused)
       fail_for_good(seat, *communicator, call);
     else
@@ -191,10 +200,11 @@ void require_overlap_is_found(Buffers (*place)(int rank, int* memory), bool is_r
   }
 }
 
-TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks write to each other's") {
+TEMPLATE_TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks use each other's",
+                   "", ZeroCopy, Pull) {
   Watchdog const watchdog(60s, "ranks whose buffers overlap");
   SECTION("the output of one is the input of another") {
-    require_overlap_is_found(
+    require_overlap_is_found<TestType>(
         [](int rank, int* memory) {
           auto const at = static_cast<std::size_t>(rank) * 2 * count;
           return Buffers{memory + at, rank == 0 ? memory + 2 * count : memory + at + count};
@@ -202,7 +212,7 @@ TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks 
         true);
   }
   SECTION("one element of it") {
-    require_overlap_is_found(
+    require_overlap_is_found<TestType>(
         [](int rank, int* memory) {
           auto const at = static_cast<std::size_t>(rank) * 2 * count;
           return Buffers{memory + at, rank == 1 ? memory + at + count + 1 : memory + at + count};
@@ -210,14 +220,14 @@ TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks 
         true);
   }
   SECTION("all have the same output") {
-    require_overlap_is_found(
+    require_overlap_is_found<TestType>(
         [](int rank, int* memory) {
           return Buffers{memory + static_cast<std::size_t>(rank) * count, memory + 9 * count};
         },
         true);
   }
   SECTION("two share all they have, in place") {
-    require_overlap_is_found(
+    require_overlap_is_found<TestType>(
         [](int rank, int* memory) {
           int* const shared = memory + (rank == 2 ? count : 0);
           return Buffers{shared, shared};
@@ -225,7 +235,7 @@ TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks 
         true);
   }
   SECTION("two may read the same input") {
-    require_overlap_is_found(
+    require_overlap_is_found<TestType>(
         [](int rank, int* memory) {
           return Buffers{memory, memory + static_cast<std::size_t>(rank + 1) * count};
         },
@@ -233,7 +243,8 @@ TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks 
   }
 }
 
-TEST_CASE("between processes, zero copy on a buffer in no window is refused, and names the rank") {
+TEMPLATE_TEST_CASE("between processes, a buffer in no window is refused, and the rank named", "", ZeroCopy,
+                   Pull) {
   Watchdog const watchdog(60s, "zero copy without a window");
   ProcessWorld<ranks> world;
   for (int odd = 0; odd < ranks; ++odd) {
@@ -245,7 +256,7 @@ TEST_CASE("between processes, zero copy on a buffer in no window is refused, and
       std::vector<int> plain(count);
       fail_for_good(seat, *communicator, [&] {
         int* const out = seat.rank == odd ? plain.data() : window->data() + count;
-        return all_reduce<ZeroCopy>(*communicator, window->data(), out, count);
+        return all_reduce<TestType>(*communicator, window->data(), out, count);
       });
       seat.meet();
     });
@@ -258,7 +269,7 @@ TEST_CASE("between processes, zero copy on a buffer in no window is refused, and
     auto window = communicator->template allocate<int>(count + (seat.rank == 1 ? 0 : 1));
     if (!window) return seat.outcome.note(window);
     fail_for_good(seat, *communicator, [&] {
-      return all_reduce<ZeroCopy>(*communicator, window->data() + 1, window->data() + 1, count);
+      return all_reduce<TestType>(*communicator, window->data() + 1, window->data() + 1, count);
     });
     seat.meet();
   });

@@ -31,6 +31,8 @@ struct Named {
 using Push = Named<OneShotPush>;
 using Staged = Named<ReduceScatterAllGather>;
 using ZeroCopy = Named<ReduceScatterAllGatherZeroCopy>;
+using Pull = Named<OneShotPull>;
+using TwoShot = Named<TwoShotPush>;
 
 //! A call on a buffer of ints that lies in a window, so that every algorithm takes it.
 template <class Algorithm, class T = int, class Op = Sum, class E = Identity, class Comm>
@@ -42,8 +44,10 @@ Result<void> call(Comm& communicator, std::size_t count, E const& epilogue = {})
 }
 
 TEMPLATE_TEST_CASE("counts that differ", "", (std::pair<OnThreads, Push>), (std::pair<OnThreads, Staged>),
-                   (std::pair<OnThreads, ZeroCopy>), (std::pair<OnProcesses, Push>),
-                   (std::pair<OnProcesses, Staged>), (std::pair<OnProcesses, ZeroCopy>)) {
+                   (std::pair<OnThreads, ZeroCopy>), (std::pair<OnThreads, Pull>),
+                   (std::pair<OnThreads, TwoShot>), (std::pair<OnProcesses, Push>),
+                   (std::pair<OnProcesses, Staged>), (std::pair<OnProcesses, ZeroCopy>),
+                   (std::pair<OnProcesses, Pull>), (std::pair<OnProcesses, TwoShot>)) {
   using Algorithm = typename TestType::second_type;
   Watchdog const watchdog(60s, "counts that differ");
   typename TestType::first_type::template World<ranks> world;
@@ -97,11 +101,13 @@ TEMPLATE_TEST_CASE("operations that differ", "", OnThreads, OnProcesses) {
 TEMPLATE_TEST_CASE("algorithms that differ", "", OnThreads, OnProcesses) {
   Watchdog const watchdog(60s, "algorithms that differ");
   typename TestType::template World<ranks> world;
-  int const way = GENERATE(0, 1, 2);
+  int const way = GENERATE(0, 1, 2, 3, 4);
   auto const outcomes = run_failing_call(world, patient(), [&](auto& seat, auto& communicator) {
-    int const algorithm = (way + (seat.rank == 1 ? 1 : 0)) % 3;
+    int const algorithm = (way + (seat.rank == 1 ? 1 : 0)) % 5;
     if (algorithm == 0) return call<Push>(communicator, 20'000);
-    if (algorithm == 1) return call<Staged>(communicator, 20'000);
+    if (algorithm == 1) return call<TwoShot>(communicator, 20'000);
+    if (algorithm == 2) return call<Staged>(communicator, 20'000);
+    if (algorithm == 3) return call<Pull>(communicator, 20'000);
     return call<ZeroCopy>(communicator, 20'000);
   });
   require_failure_of_anyone(outcomes, Errc::algorithm_mismatch);
@@ -113,9 +119,12 @@ TEMPLATE_TEST_CASE("every rank calls something else", "", OnThreads, OnProcesses
   typename TestType::template World<ranks> world;
   for (int repeat = 0; repeat < 20; ++repeat) {
     auto const outcomes = run_failing_call(world, patient(), [&](auto& seat, auto& communicator) {
+      bool const others = repeat % 2 != 0;
       if (seat.rank == 0) return call<Push>(communicator, 20'000);
-      if (seat.rank == 1) return call<Staged>(communicator, 20'000);
-      return call<ZeroCopy>(communicator, 20'000);
+      if (seat.rank == 1) {
+        return others ? call<TwoShot>(communicator, 20'000) : call<Staged>(communicator, 20'000);
+      }
+      return others ? call<Pull>(communicator, 20'000) : call<ZeroCopy>(communicator, 20'000);
     });
     require_failure_of_anyone(outcomes, Errc::algorithm_mismatch);
   }

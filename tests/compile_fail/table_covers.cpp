@@ -25,8 +25,13 @@ struct Table {
 #elif defined(CASE_zero_copy_everywhere)  // expect-error: chevron: a row whose algorithm works on windows must say in_windows_only
         Row{.bytes = {0, 1024}, .policy = {one_shot_push}},
         Row{.bytes = {1024}, .policy = {reduce_scatter_all_gather_zero_copy}},
+#elif defined(CASE_pull_everywhere)  // expect-error: chevron: a row whose algorithm works on windows must say in_windows_only
+        Row{.bytes = {0, 1024}, .policy = {one_shot_push}},
+        Row{.bytes = {1024, 4096}, .policy = {one_shot_pull}},
+        Row{.bytes = {1024}, .policy = {reduce_scatter_all_gather}},
 #else
         Row{.bytes = {0, 1024}, .policy = {one_shot_push}},
+        Row{.bytes = {1024, 4096}, .in_windows_only = true, .policy = {one_shot_pull}},
         Row{.bytes = {1024}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
         Row{.bytes = {1024}, .policy = {reduce_scatter_all_gather}},
 #endif

@@ -10,6 +10,8 @@ struct Own {
   template <class Access = HostAccess>
   using Lane = HostLane<2, Access>;
   static constexpr int ranks = 2;
+  static constexpr MemorySpace memory_space = MemorySpace::host;
+  static constexpr bool every_pointer_is_in_a_window = true;
 #if defined(CASE_no_direct_access)  // expect-error: chevron: this algorithm loads from and stores to peers' windows; got a transport that does not offer direct_access
   static constexpr Requirements offers = {.packets = true, .mailbox = true};
 #elif defined(CASE_no_packets)  // expect-error: chevron: this algorithm pushes flagged packets; got a transport that does not offer packets
@@ -28,5 +30,7 @@ HostThreads<33> too_many;
 Result<void> calls(Communicator<Own> const& ranks, float* data) {
   if (auto done = all_reduce<ReduceScatterAllGatherZeroCopy<2, float>>(ranks, data, data, 10); !done) return done;
   if (auto done = all_reduce<ReduceScatterAllGather<2, float>>(ranks, data, data, 10); !done) return done;
+  if (auto done = all_reduce<OneShotPull<2, float>>(ranks, data, data, 10); !done) return done;
+  if (auto done = all_reduce<TwoShotPush<2, float>>(ranks, data, data, 10); !done) return done;
   return all_reduce<OneShotPush<2, float>>(ranks, data, data, 10);
 }

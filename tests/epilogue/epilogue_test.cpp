@@ -172,6 +172,8 @@ void check_algorithm(std::size_t count, int lanes, int times) {
 template <int NRanks, class T>
 void check_all_algorithms(std::size_t count, int lanes) {
   check_algorithm<OneShotPush, NRanks, T>(count, lanes, NRanks);  // every rank reduces everything
+  check_algorithm<OneShotPull, NRanks, T>(count, lanes, NRanks);
+  check_algorithm<TwoShotPush, NRanks, T>(count, lanes, 1);
   check_algorithm<ReduceScatterAllGather, NRanks, T>(count, lanes, 1);
   check_algorithm<ReduceScatterAllGatherZeroCopy, NRanks, T>(count, lanes, 1);
 }

@@ -128,6 +128,9 @@ TEST_CASE("2 ranks whose calls differ get the same error in every order of steps
   Doing const longer{.count = 15};
   Doing const zero_copy{.body = Body::zero_copy};
   Doing const outside{.body = Body::zero_copy, .outside = true};
+  Doing const pull{.body = Body::pull};
+  Doing const pull_outside{.body = Body::pull, .outside = true};
+  Doing const two_shot{.body = Body::two_shot};
   Doing const aborts{.aborts = true};
   ThreadSet const either = only(0) | only(1);
   struct Case {
@@ -140,7 +143,11 @@ TEST_CASE("2 ranks whose calls differ get the same error in every order of steps
         Case{call, zero_copy, {Errc::algorithm_mismatch, either}},
         Case{zero_copy, outside, {Errc::not_in_window, only(1)}},
         Case{outside, zero_copy, {Errc::not_in_window, only(0)}},
-        Case{outside, outside, {Errc::not_in_window, only(1)}}, Case{call, aborts, {Errc::aborted, only(1)}},
+        Case{outside, outside, {Errc::not_in_window, only(1)}},
+        Case{pull, pull_outside, {Errc::not_in_window, only(1)}},
+        Case{pull, zero_copy, {Errc::algorithm_mismatch, either}},
+        Case{two_shot, call, {Errc::algorithm_mismatch, either}},
+        Case{two_shot, aborts, {Errc::aborted, only(1)}}, Case{call, aborts, {Errc::aborted, only(1)}},
         Case{aborts, aborts, {Errc::aborted, either}}}) {
     if (sanitized && !first.aborts) continue;
     Report const report = tally += explore_failing(Failing<2>({first, second}, wanted));

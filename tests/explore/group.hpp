@@ -95,12 +95,14 @@ class Group {
   static constexpr std::size_t whole_lines(std::size_t bytes) {
     return (bytes + MemoryMap::line - 1) / MemoryMap::line * MemoryMap::line;
   }
-  // | line | segment | line | in | line | out | line | words | ; what is not used of it is a fence
+  // | 2 lines | segment | line | in | line | out | line | words | ; what is not used of it is a fence. A segment is
+  // aligned to two lines, as its parts are.
   [[nodiscard]] std::size_t per_rank() const {
-    return layout_.segment_bytes() + 2 * room_ + 5 * MemoryMap::line;
+    std::size_t const lines = whole_lines(layout_.segment_bytes() + 2 * room_) / MemoryMap::line + 6;
+    return (lines + lines % 2) * MemoryMap::line;
   }
   [[nodiscard]] std::byte* segment(int rank) const {
-    return memory_.base() + static_cast<std::size_t>(rank) * per_rank() + MemoryMap::line;
+    return memory_.base() + static_cast<std::size_t>(rank) * per_rank() + 2 * MemoryMap::line;
   }
   [[nodiscard]] std::byte* buffers(int rank) const {
     return segment(rank) + layout_.segment_bytes() + MemoryMap::line;

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace chevron::test {
 
@@ -49,52 +50,76 @@ class MutableLane : public HostLane<NRanks, ExploredAccess> {
 template <int NRanks>
 struct NeverDeparts : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
-  void depart(Stores = Stores::temporal) {}
+  void depart(Stores = Stores::temporal, Wrote = Wrote::all) {}
 };
 
 template <int NRanks>
 struct DepartsWithoutAFence : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
-  void depart(Stores) { HostLane<NRanks, ExploredAccess>::depart(Stores::temporal); }
+  void depart(Stores, Wrote wrote = Wrote::all) {
+    HostLane<NRanks, ExploredAccess>::depart(Stores::temporal, wrote);
+  }
 };
 
 // ---- packets ---------------------------------------------------------------------------------------------
 
-//! @brief One buffer of packets instead of two.
-template <int NRanks>
-struct OnePacketBuffer : MutableLane<NRanks> {
+//! @brief Packets in another buffer than the library's: in `Buffer(epoch, step)`.
+template <int NRanks, int (*Buffer)(Epoch epoch, Epoch step)>
+struct OtherPacketBuffer : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
 
   template <class T, int Size>
-  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
-    this->for_each_peer([&](int peer) {
-      FlaggedLine& line = this->packets(peer, this->rank())[at.packet];
-      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
-      ExploredAccess::writing(to, sizeof(pack));
-      std::memcpy(to, &pack, sizeof(pack));
-      if (at.is_last) ExploredAccess::store_release(line.stamp, this->stamp());
-    });
+  void push_to(int peer, PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    FlaggedLine& line = lines(peer, this->rank(), step)[at.packet];
+    T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+    ExploredAccess::writing(to, sizeof(pack));
+    std::memcpy(to, &pack, sizeof(pack));
+    if (at.is_last) ExploredAccess::store_release(line.stamp, this->stamp(step));
+  }
+  template <class T, int Size>
+  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    this->for_each_peer([&](int peer) { push_to(peer, at, pack, step); });
   }
   template <class T>
-  void await_packets(Shard part) {
-    this->for_each_peer([&](int peer) {
-      FlaggedLine const* const lines = this->packets(this->rank(), peer);
-      for (std::size_t i = 0; i < lines_for(part.size(), sizeof(T)); ++i) this->await(lines[i].stamp, peer);
-    });
+  void await_packets(Shard) {}  // they are awaited one by one
+  template <class T, int Size>
+  Pack<T, Size> receive_from(int peer, PacketAt<Size> at, Epoch step = 0) {
+    Pack<T, Size> pack;
+    FlaggedLine const& line = lines(this->rank(), peer, step)[at.packet];
+    this->await(line.stamp, peer, step);
+    T const* const from = reinterpret_cast<T const*>(line.payload) + at.offset;
+    ExploredAccess::reading(from, sizeof(pack));
+    std::memcpy(pack.v, from, sizeof(pack.v));
+    return pack;
   }
   template <class T, int Size>
   PerRank<Pack<T, Size>, NRanks> receive_from_all(PacketAt<Size> at, Pack<T, Size> const& own) {
     PerRank<Pack<T, Size>, NRanks> all;
     all[this->rank()] = own;
-    this->for_each_peer([&](int peer) {
-      FlaggedLine const& line = this->packets(this->rank(), peer)[at.packet];
-      T const* const from = reinterpret_cast<T const*>(line.payload) + at.offset;
-      ExploredAccess::reading(from, sizeof(all[peer]));
-      std::memcpy(all[peer].v, from, sizeof(all[peer].v));
-    });
+    this->for_each_peer([&](int peer) { all[peer] = receive_from<T>(peer, at); });
     return all;
   }
+
+ private:
+  FlaggedLine* lines(int owner, int source, Epoch step) const {
+    return this->packets(owner, source) + static_cast<std::size_t>(Buffer(this->epoch(), step)) *
+                                              HostWait<ExploredAccess>::endpoint().layout().packet_lines();
+  }
 };
+
+constexpr int first_buffer(Epoch, Epoch) { return 0; }
+constexpr int buffer_of_the_round(Epoch epoch, Epoch) { return static_cast<int>(epoch & 1); }
+constexpr int buffer_of_the_step(Epoch epoch, Epoch step) { return static_cast<int>((epoch + step) & 1); }
+
+//! @brief One buffer of packets instead of two.
+template <int NRanks>
+using OnePacketBuffer = OtherPacketBuffer<NRanks, first_buffer>;
+//! @brief The results of a round in the buffer of its contributions.
+template <int NRanks>
+using OnePacketBufferARound = OtherPacketBuffer<NRanks, buffer_of_the_round>;
+//! @brief No mistake: what the two above differ from by the buffer alone.
+template <int NRanks>
+using TwoPacketBuffers = OtherPacketBuffer<NRanks, buffer_of_the_step>;
 
 //! @brief A packet's stamp comes before its payload.
 template <int NRanks>
@@ -102,16 +127,18 @@ struct StampsFirst : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
 
   template <class T, int Size>
-  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
-    auto const buffer = static_cast<std::size_t>(this->parity(this->epoch())) *
+  void push_to(int peer, PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    auto const buffer = static_cast<std::size_t>(this->parity(this->epoch() + step)) *
                         HostWait<ExploredAccess>::endpoint().layout().packet_lines();
-    this->for_each_peer([&](int peer) {
-      FlaggedLine& line = this->packets(peer, this->rank())[buffer + at.packet];
-      if (at.offset == 0) ExploredAccess::store_release(line.stamp, this->stamp());
-      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
-      ExploredAccess::writing(to, sizeof(pack));
-      std::memcpy(to, &pack, sizeof(pack));
-    });
+    FlaggedLine& line = this->packets(peer, this->rank())[buffer + at.packet];
+    if (at.offset == 0) ExploredAccess::store_release(line.stamp, this->stamp(step));
+    T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+    ExploredAccess::writing(to, sizeof(pack));
+    std::memcpy(to, &pack, sizeof(pack));
+  }
+  template <class T, int Size>
+  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    this->for_each_peer([&](int peer) { push_to(peer, at, pack, step); });
   }
 };
 
@@ -121,9 +148,9 @@ struct StampsTheFirstPiece : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
 
   template <class T, int Size>
-  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
+  void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
     at.is_last = at.offset == 0;
-    HostLane<NRanks, ExploredAccess>::push_to_all(at, pack);
+    HostLane<NRanks, ExploredAccess>::push_to_all(at, pack, step);
   }
 };
 
@@ -134,6 +161,10 @@ struct SilentWithoutData : MutableLane<NRanks> {
   template <class T, class Visit>
   void for_each_packet(Shard part, Visit&& visit) {
     if (!part.empty()) HostLane<NRanks, ExploredAccess>::template for_each_packet<T>(part, visit);
+  }
+  template <class T>
+  void await_packets(Shard part) {
+    if (!part.empty()) HostLane<NRanks, ExploredAccess>::template await_packets<T>(part);
   }
 };
 
@@ -182,12 +213,16 @@ struct OneResultBuffer : MutableLane<NRanks> {
 template <int NRanks>
 struct OneContributionFlag : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
-  void post_contribution(int owner, Epoch step) {
+  void post_contributions(Epoch step) {
     ExploredAccess::non_temporal_fence();
-    ExploredAccess::store_release(this->inbox_at(owner).contribution[0], this->stamp(step));
+    this->for_each_peer([&](int owner) {
+      ExploredAccess::store_release(this->inbox_at(owner).contribution[0], this->stamp(step));
+    });
   }
-  bool await_contribution(int source, Epoch step) {
-    return this->await(this->inbox_from(source).contribution[0], source, step);
+  bool await_contributions(Epoch step) {
+    this->for_each_peer(
+        [&](int source) { this->await(this->inbox_from(source).contribution[0], source, step); });
+    return this->ok();
   }
 };
 
@@ -196,12 +231,16 @@ struct OneContributionFlag : MutableLane<NRanks> {
 template <int NRanks>
 struct OneResultFlagOfTheLastRank : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
-  void post_result(int peer, Epoch step) {
+  void post_results(Epoch step) {
     ExploredAccess::non_temporal_fence();
-    ExploredAccess::store_release(this->inbox_at(peer).result[word(this->rank(), step)], this->stamp(step));
+    this->for_each_peer([&](int peer) {
+      ExploredAccess::store_release(this->inbox_at(peer).result[word(this->rank(), step)], this->stamp(step));
+    });
   }
-  bool await_result(int owner, Epoch step) {
-    return this->await(this->inbox_from(owner).result[word(owner, step)], owner, step);
+  bool await_results(Epoch step) {
+    this->for_each_peer(
+        [&](int owner) { this->await(this->inbox_from(owner).result[word(owner, step)], owner, step); });
+    return this->ok();
   }
 
  private:
@@ -210,7 +249,7 @@ struct OneResultFlagOfTheLastRank : MutableLane<NRanks> {
   }
 };
 
-//! @brief The flag is posted before what it announces is copied.
+//! @brief The flags are posted before what they announce is copied.
 template <int NRanks>
 struct PostsBeforeItCopies : MutableLane<NRanks> {
   using Base = MutableLane<NRanks>;
@@ -218,33 +257,44 @@ struct PostsBeforeItCopies : MutableLane<NRanks> {
 
   template <class T>
   void copy_to_mailbox(T* to, T const* from, std::size_t count) {
-    to_ = reinterpret_cast<std::byte*>(to);
-    from_ = reinterpret_cast<std::byte const*>(from);
-    size_bytes_ = count * sizeof(T);
+    copies_.push_back(
+        {reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from), count * sizeof(T)});
   }
-  void post_contribution(int owner, Epoch step) {
-    Base::post_contribution(owner, step);
+  void post_contributions(Epoch step) {
+    Base::post_contributions(step);
     copy();
   }
-  void post_result(int peer, Epoch step) {
-    Base::post_result(peer, step);
+  void post_results(Epoch step) {
+    Base::post_results(step);
     copy();
   }
 
  private:
-  void copy() { Base::template copy_to_mailbox<std::byte>(to_, from_, size_bytes_); }
+  struct Copy {
+    std::byte* to;
+    std::byte const* from;
+    std::size_t size_bytes;
+  };
 
-  std::byte* to_ = nullptr;
-  std::byte const* from_ = nullptr;
-  std::size_t size_bytes_ = 0;
+  void copy() {
+    for (Copy const& late : copies_) {
+      Base::template copy_to_mailbox<std::byte>(late.to, late.from, late.size_bytes);
+    }
+    copies_.clear();
+  }
+
+  std::vector<Copy> copies_{};
 };
 
 //! @brief The flag is posted while the chunk is still on its way past the caches.
 template <int NRanks>
 struct PostsWithoutAFence : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
-  void post_contribution(int owner, Epoch step) {
-    ExploredAccess::store_release(this->inbox_at(owner).contribution[this->parity(step)], this->stamp(step));
+  void post_contributions(Epoch step) {
+    this->for_each_peer([&](int owner) {
+      ExploredAccess::store_release(this->inbox_at(owner).contribution[this->parity(step)],
+                                    this->stamp(step));
+    });
   }
 };
 
@@ -267,8 +317,8 @@ struct StagedAhead {
         Shard const part = step_of(share(owner), chunk, capacity);
         lane.copy_to_mailbox(lane.template contribution_at<T>(owner, chunk + 1), call.in + part.begin,
                              part.size());
-        lane.post_contribution(owner, chunk + 1);
       });
+      lane.post_contributions(chunk + 1);
     };
     for (Epoch chunk = 0; chunk < Ahead; ++chunk) contribute(chunk);
     for (Epoch chunk = 0; chunk < chunks; ++chunk) {
@@ -276,18 +326,16 @@ struct StagedAhead {
       Shard const mine = step_of(share(lane.rank()), chunk, capacity);
       PerRank<T const*, Lane::ranks> from{};
       from[lane.rank()] = call.in + mine.begin;
-      lane.for_each_peer([&](int peer) {
-        lane.await_contribution(peer, chunk + 1);
-        from[peer] = lane.template contribution_from<T>(peer, chunk + 1);
-      });
-      detail::reduce_to_all<Sum>(lane, from, PerRank<T*, 1>{{call.out + mine.begin}}, mine.size(), mine.begin,
-                                 call.epilogue, Stores::temporal);
+      lane.await_contributions(chunk + 1);
+      lane.for_each_peer([&](int peer) { from[peer] = lane.template contribution_from<T>(peer, chunk + 1); });
+      detail::reduce_to_all<Sum>(lane, Workers::this_lane, from, PerRank<T*, 1>{{call.out + mine.begin}},
+                                 mine.size(), mine.begin, call.epilogue, Stores::temporal);
       lane.for_each_peer([&](int peer) {
         lane.copy_to_mailbox(lane.template result_at<T>(peer, chunk + 1), call.out + mine.begin, mine.size());
-        lane.post_result(peer, chunk + 1);
       });
+      lane.post_results(chunk + 1);
+      lane.await_results(chunk + 1);
       lane.for_each_peer([&](int owner) {
-        lane.await_result(owner, chunk + 1);
         Shard const part = step_of(share(owner), chunk, capacity);
         lane.copy_from_mailbox(call.out + part.begin, lane.template result_from<T>(owner, chunk + 1),
                                part.size());
@@ -305,9 +353,67 @@ struct DepartsFirst {
     auto const all = lane.template arrive<T>(call);
     lane.depart();
     Shard const mine = shard_of<n>(call.count, lane.rank(), Lane::template granule<T>);
-    detail::reduce_to_all<Sum>(lane, detail::advanced(all.in, mine.begin),
+    detail::reduce_to_all<Sum>(lane, Workers::all_lanes, detail::advanced(all.in, mine.begin),
                                detail::advanced(all.out, mine.begin), mine.size(), mine.begin, call.epilogue,
                                Stores::temporal);
+  }
+};
+
+//! @brief Pulls everybody's input where a rank's output is its input, as where it is not.
+struct PullsInPlace {
+  template <class Lane, class T>
+  static void run(Lane& lane, Call<T, Identity> const& call, Body) {
+    auto const all = lane.template arrive<T>(call);
+    detail::reduce_to_all<Sum>(lane, Workers::all_lanes, all.in, PerRank<T*, 1>{{call.out}}, call.count, 0,
+                               call.epilogue, call.stores);
+    lane.depart(call.stores, Wrote::own);
+  }
+};
+
+//! @brief The two-shot push whose next round's contributions are pushed before this round's results have come: the
+//! library's are pushed afterwards.
+template <bool BeforeTheResults>
+struct TwoShotAhead {
+  template <class Lane, class T>
+  static void run(Lane& lane, Call<T, Identity> const& call, Body body) {
+    if (body != Body::two_shot) return LibraryBodies::run(lane, call, body);
+    auto const share = [&](int owner) {
+      return shard_of<Lane::ranks>(call.count, owner, Lane::template granule<T>);
+    };
+    std::size_t const capacity = lane.template packet_capacity<T>();
+    std::size_t const rounds = share(0).empty() ? 1 : (share(0).size() + capacity - 1) / capacity;
+    auto const part = [&](int owner, std::size_t round) { return step_of(share(owner), round, capacity); };
+    auto const contribute = [&](std::size_t round) {
+      if (round >= rounds) return;
+      lane.for_each_peer([&](int owner) {
+        lane.template for_each_packet<T>(part(owner, round), [&](auto at) {
+          lane.push_to(owner, at, lane.load(call.in, at), static_cast<Epoch>(2 * round));
+        });
+      });
+    };
+    lane.begin_step();
+    contribute(0);
+    for (std::size_t round = 0; round < rounds; ++round) {
+      auto const step = static_cast<Epoch>(2 * round);
+      lane.template for_each_packet<T>(part(lane.rank(), round), [&](auto at) {
+        auto const own = lane.load(call.in, at);
+        PerRank<Pack<T, decltype(at)::size>, Lane::ranks> all;
+        all[lane.rank()] = own;
+        lane.for_each_peer([&](int peer) { all[peer] = lane.template receive_from<T>(peer, at, step); });
+        auto const result = finish_pack<T>(call.epilogue, reduce_in_rank_order<Sum>(all), at.index, at.valid);
+        if (at.valid != 0) lane.store(call.out, at, result);
+        lane.push_to_all(at, result, step + 1);
+      });
+      if (BeforeTheResults) contribute(round + 1);
+      lane.for_each_peer([&](int owner) {
+        lane.template for_each_packet<T>(part(owner, round), [&](auto at) {
+          auto const result = lane.template receive_from<T>(owner, at, step + 1);
+          if (at.valid != 0) lane.store(call.out, at, result);
+        });
+      });
+      if (!BeforeTheResults) contribute(round + 1);
+    }
+    lane.end_steps(static_cast<Epoch>(2 * rounds - 1));
   }
 };
 

@@ -52,9 +52,9 @@ void finds(Kinds const& kinds, Scenario&& scenario, Weakened weakened = {}) {
 }
 
 //! The same scenario without the mistake is fine.
-template <int NRanks, class Bodies = LibraryBodies>
+template <int NRanks, class Bodies = LibraryBodies, class Lane = HostLane<NRanks, ExploredAccess>>
 void is_right(Calls calls, Options options = small_mailboxes()) {
-  Scenario<NRanks, float, HostLane<NRanks, ExploredAccess>, Bodies> scenario(std::move(calls), options);
+  Scenario<NRanks, float, Lane, Bodies> scenario(std::move(calls), options);
   Program program = scenario.program();
   Execution execution(program);
   PartialOrder strategy;
@@ -76,6 +76,8 @@ void both_rank_counts_find(Kinds const& kinds, Calls const& calls,
 Calls const pushes{{Body::push, 20}, {Body::push, 5}};
 Calls const staged{{Body::staged, 70}, {Body::staged, 70}};
 Calls const zero_copies{{Body::zero_copy, 40}, {Body::zero_copy, 40}};
+Calls const pulls{{Body::pull, 20}, {Body::pull, 20}};
+Calls const two_shots{{Body::two_shot, 40}, {Body::two_shot, 20}};
 
 }  // namespace
 
@@ -86,7 +88,8 @@ TEST_CASE("A flag that is stored or loaded relaxed is a race") {
   };
   auto const [role, calls] = GENERATE(Case{Role::packet, pushes}, Case{Role::arrival, zero_copies},
                                       Case{Role::departure, zero_copies}, Case{Role::contribution, staged},
-                                      Case{Role::result, staged});
+                                      Case{Role::result, staged}, Case{Role::arrival, pulls},
+                                      Case{Role::departure, pulls}, Case{Role::packet, two_shots});
   is_right<2>(calls);
   finds(race, Scenario<2, float>(calls), {.stores = role});
   finds(race, Scenario<2, float>(calls), {.loads = role});
@@ -99,12 +102,32 @@ TEST_CASE("A zero-copy call without its departure is a race with the caller") {
   finds(any, Scenario<2, float>({{Body::zero_copy, 40}}), {.waits = Role::departure});
 }
 
+TEST_CASE("A pull without its departure is a race with the caller") {
+  both_rank_counts_find<NeverDeparts>(any, {{Body::pull, 40}});
+  finds(any, Scenario<2, float>({{Body::pull, 40}}), {.waits = Role::departure});
+}
+
+TEST_CASE("A pull into what others read is a race") {
+  for (ThreadSet const apart : {ThreadSet{0}, only(0), only(1)}) {
+    Calls const calls{{Body::pull, 20, true, 0, Stores::temporal, apart}};
+    is_right<2>(calls);
+    is_right<3>(calls);
+    finds(any, Scenario<2, float, HostLane<2, ExploredAccess>, PullsInPlace>(calls));
+    finds(any, Scenario<3, float, HostLane<3, ExploredAccess>, PullsInPlace>(calls));
+  }
+}
+
 TEST_CASE("A departure before the last access is a race") {
   finds(any, Scenario<2, float, HostLane<2, ExploredAccess>, DepartsFirst>({{Body::zero_copy, 40}}));
 }
 
 TEST_CASE("Non-temporal stores to windows need a fence before the departure") {
   both_rank_counts_find<DepartsWithoutAFence>(race, {{Body::zero_copy, 40, false, 0, Stores::non_temporal}});
+  // A rank's own output, too: the thread that made the call reads what the other lanes have written.
+  Options two_lanes = small_mailboxes();
+  two_lanes.lanes = 2;
+  both_rank_counts_find<DepartsWithoutAFence>(race, {{Body::pull, 64, false, 0, Stores::non_temporal}},
+                                              two_lanes);
 }
 
 TEST_CASE("Packets need two buffers") {
@@ -112,8 +135,26 @@ TEST_CASE("Packets need two buffers") {
   both_rank_counts_find<OnePacketBuffer>(any, {{Body::push, 14}, {Body::push, 14}});
 }
 
+TEST_CASE("Contributions and results of a two-shot push need a buffer of packets each") {
+  for (Calls const& calls : {Calls{{Body::two_shot, 20}}, two_shots}) {
+    is_right<2, LibraryBodies, TwoPacketBuffers<2>>(calls);
+    is_right<3, LibraryBodies, TwoPacketBuffers<3>>(calls);
+    both_rank_counts_find<OnePacketBufferARound>(any, calls);
+    both_rank_counts_find<OnePacketBuffer>(any, calls);
+  }
+}
+
+TEST_CASE("A round of a two-shot push ends before the next begins") {
+  Calls const calls{{Body::two_shot, 90}};
+  is_right<2, TwoShotAhead<false>>(calls);
+  is_right<3, TwoShotAhead<false>>(calls);
+  finds(any, Scenario<2, float, HostLane<2, ExploredAccess>, TwoShotAhead<true>>(calls));
+  finds(any, Scenario<3, float, HostLane<3, ExploredAccess>, TwoShotAhead<true>>(calls));
+}
+
 TEST_CASE("A packet's stamp must follow its payload") {
   both_rank_counts_find<StampsFirst>(any, {{Body::push, 14}});
+  both_rank_counts_find<StampsFirst>(any, {{Body::two_shot, 20}});
   both_rank_counts_find<StampsTheFirstPiece>(any, {{Body::push, 7}});
 }
 

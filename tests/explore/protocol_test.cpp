@@ -55,6 +55,17 @@ Calls const kinds{
     {Body::windows_or_staged, 50, false, 0, Stores::non_temporal},
     {Body::windows_or_staged, 50, false, only(0)},
     {Body::windows_or_staged, 5, true, only(0) | only(1)},
+    {Body::pull, 0},
+    {Body::pull, 40},
+    {Body::pull, 64, false, 0, Stores::non_temporal},
+    {Body::pull, 20, true},
+    {Body::pull, 20, true, 0, Stores::temporal, only(0)},
+    {Body::two_shot, 0},
+    {Body::two_shot, 3, true},
+    {Body::two_shot, 31},
+    {Body::two_shot, 100, true},
+    {Body::pull_or_two_shot, 30},
+    {Body::pull_or_two_shot, 33, true, only(1)},
 };
 
 Options with_lanes(int lanes) {
@@ -175,7 +186,7 @@ TEST_CASE("Across the wrap of the epoch and the borders of its eras") {
 TEST_CASE("Bytes, at a different misalignment on each rank") {
   Tally tally("2 and 3 ranks, int8, misaligned buffers, all orders");
   for (std::size_t const count : {1u, 57u, 64u, 129u, 200u}) {
-    for (Body const body : {Body::push, Body::staged, Body::zero_copy}) {
+    for (Body const body : {Body::push, Body::staged, Body::zero_copy, Body::pull, Body::two_shot}) {
       Calls const calls{{body, count}, {body, count, true}};
       explore_all_orders<2, std::int8_t>(tally, calls, small_mailboxes(), 1);
       explore_all_orders<3, std::int8_t>(tally, calls, small_mailboxes(), 3);

@@ -11,9 +11,11 @@
 #include "explored_access.hpp"
 #include "group.hpp"
 
+#include <chevron/algorithm/all_reduce/one_shot_pull.hpp>
 #include <chevron/algorithm/all_reduce/one_shot_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_zero_copy.hpp>
+#include <chevron/algorithm/all_reduce/two_shot_push.hpp>
 #include <chevron/collective/all_reduce.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/op.hpp>
@@ -32,21 +34,33 @@
 
 namespace chevron::test {
 
-enum class Body : unsigned char { push, staged, zero_copy, windows_or_push, windows_or_staged };
+enum class Body : unsigned char {
+  push,
+  staged,
+  zero_copy,
+  windows_or_push,
+  windows_or_staged,
+  pull,
+  two_shot,
+  pull_or_two_shot,
+};
 
 //! @brief One call of all ranks.
 struct CallSpec {
   Body body;
-  std::size_t count;  //!< elements
-  bool in_place = false;
+  std::size_t count;      //!< elements
+  bool in_place = false;  //!< on the ranks that are not `apart`
   ThreadSet outside = 0;  //!< the ranks whose buffers lie in no window
   Stores stores = Stores::temporal;
+  ThreadSet apart = 0;  //!< the ranks that are not in place where the others are
 
   [[nodiscard]] std::string text() const {
-    static constexpr char const* names[] = {"push", "staged", "zero_copy", "windows_or_push",
-                                            "windows_or_staged"};
+    static constexpr char const* names[] = {
+        "push", "staged",   "zero_copy",       "windows_or_push", "windows_or_staged",
+        "pull", "two_shot", "pull_or_two_shot"};
     return std::string(names[static_cast<std::size_t>(body)]) + "(" + std::to_string(count) +
-           (in_place ? ", in place" : "") + (outside != 0 ? ", outside " + std::to_string(outside) : "") +
+           (in_place ? ", in place" : "") + (apart != 0 ? " but for " + std::to_string(apart) : "") +
+           (outside != 0 ? ", outside " + std::to_string(outside) : "") +
            (stores == Stores::non_temporal ? ", non-temporal" : "") + ")";
   }
 };
@@ -63,7 +77,7 @@ inline Options small_mailboxes() {
   options.packet_bytes = FlaggedLine::payload_bytes;
   options.chunk_bytes = 64;
   options.deadline = std::chrono::hours(24);  // whatever the machine is busy with
-  options.non_temporal_stores = true;  // whatever this CPU is: their fences are explored as well
+  options.non_temporal_stores = true;         // whatever this CPU is: their fences are explored as well
   return options;
 }
 
@@ -81,9 +95,15 @@ struct LibraryBodies {
       case Body::zero_copy:
         return ZeroCopy::run(lane, call);
       case Body::windows_or_push:
-        return detail::run_by_windows<ZeroCopy, OneShotPush<n, T>>(lane, call, call.stores);
+        return detail::ByWindows<ZeroCopy, OneShotPush<n, T>>::run(lane, call, call.stores);
       case Body::windows_or_staged:
-        return detail::run_by_windows<ZeroCopy, ReduceScatterAllGather<n, T>>(lane, call, call.stores);
+        return detail::ByWindows<ZeroCopy, ReduceScatterAllGather<n, T>>::run(lane, call, call.stores);
+      case Body::pull:
+        return OneShotPull<n, T>::run(lane, call);
+      case Body::two_shot:
+        return TwoShotPush<n, T>::run(lane, call);
+      case Body::pull_or_two_shot:
+        return detail::ByWindows<OneShotPull<n, T>, TwoShotPush<n, T>>::run(lane, call, call.stores);
     }
   }
 };
@@ -145,7 +165,7 @@ class Scenario {
       CallSpec const& spec = calls_[number];
       Execution::current().allow_of_buffers(spec.count * sizeof(T));
       auto* const out = reinterpret_cast<T*>(group_.out(rank));
-      auto* const in = spec.in_place ? out : reinterpret_cast<T*>(group_.in(rank));
+      auto* const in = spec.in_place && !has(spec.apart, rank) ? out : reinterpret_cast<T*>(group_.in(rank));
       if (lane == 0) fill(number, rank, in);
       begin_together(rank, lane, number + 1);
       run_body(spec, rank, lane, in, out);

@@ -14,8 +14,9 @@ import tempfile
 
 # Without optimisation every instantiated function is a symbol of its own.
 FLAGS = ["-std=c++20", "-O0", "-c"]
-ALGORITHM = re.compile(r"chevron::(OneShotPush|ReduceScatterAllGather(?:ZeroCopy)?)<(\d+), ([\w:]+), ([\w:]+)")
+ALGORITHM = re.compile(r"chevron::(OneShotPush|OneShotPull|TwoShotPush|ReduceScatterAllGather(?:ZeroCopy)?)<(\d+), ([\w:]+), ([\w:]+)")
 PUSH, STAGED, ZERO_COPY = "OneShotPush", "ReduceScatterAllGather", "ReduceScatterAllGatherZeroCopy"
+PULL, TWO_SHOT = "OneShotPull", "TwoShotPush"
 
 PROGRAM = """
 #include <chevron/chevron.hpp>
@@ -26,18 +27,25 @@ struct PushOnly {
 };
 using Ours = Selector<tables::Host, RankCounts<2, 4>, Elements<float, double>, Operations<Sum, Max>>;
 using Pushing = Selector<PushOnly, RankCounts<2>, Elements<float>>;
-auto call(Communicator<HostThreads<2>> const& ranks, float* data) { return CALL; }
+auto call(Communicator<TRANSPORT<2>> const& ranks, float* data) { return CALL; }
 """
 
-# What is called, and which algorithms may be there for it.
+# On which transport what is called, and which algorithms may be there for it.
 CASES = [
-    ("all_reduce<Ours>(ranks, data, data, 100)", {PUSH, STAGED, ZERO_COPY}),
-    ("all_reduce<Ours, Count<16>>(ranks, data, data)", {PUSH}),
-    ("all_reduce<Pushing>(ranks, data, data, 100)", {PUSH}),
-    ("all_reduce<ReduceScatterAllGather<2, float>>(ranks, data, data, 100)", {STAGED}),
-    # Whether the buffers lie in windows is known only when the program runs.
-    ("all_reduce<Ours, Count<(16 << 20)>>(ranks, data, data)", {STAGED, ZERO_COPY}),
-    ("ranks.status()", set()),
+    # Among threads every buffer lies in a window, so nothing is there for others.
+    ("HostThreads", "all_reduce<Ours>(ranks, data, data, 100)", {PUSH, ZERO_COPY}),
+    ("HostThreads", "all_reduce<Ours, Count<16>>(ranks, data, data)", {PUSH}),
+    ("HostThreads", "all_reduce<Ours, Count<(16 << 20)>>(ranks, data, data)", {ZERO_COPY}),
+    ("HostThreads", "all_reduce<Pushing>(ranks, data, data, 100)", {PUSH}),
+    ("HostThreads", "all_reduce<ReduceScatterAllGather<2, float>>(ranks, data, data, 100)", {STAGED}),
+    ("HostThreads", "all_reduce<TwoShotPush<2, float>>(ranks, data, data, 100)", {TWO_SHOT}),
+    # What a pull does where a rank is in place.
+    ("HostThreads", "all_reduce<OneShotPull<2, float>>(ranks, data, data, 100)", {PULL, ZERO_COPY}),
+    ("HostThreads", "ranks.status()", set()),
+    # Among processes whether the buffers lie in windows is known only when the program runs.
+    ("HostSharedMemory", "all_reduce<Ours>(ranks, data, data, 100)", {PUSH, STAGED, ZERO_COPY}),
+    ("HostSharedMemory", "all_reduce<Ours, Count<16>>(ranks, data, data)", {PUSH}),
+    ("HostSharedMemory", "all_reduce<Ours, Count<(16 << 20)>>(ranks, data, data)", {STAGED, ZERO_COPY}),
 ]
 
 
@@ -60,12 +68,13 @@ def main() -> int:
     parser.add_argument("compiler", nargs="+")
     options = parser.parse_args()
     failed = False
-    for call, allowed in CASES:
-        found = algorithms_in(PROGRAM.replace("CALL", call), options.compiler, options.nm, options.include)
+    for transport, call, allowed in CASES:
+        program = PROGRAM.replace("TRANSPORT", transport).replace("CALL", call)
+        found = algorithms_in(program, options.compiler, options.nm, options.include)
         wanted = {(name, "2", "float", "chevron::Sum") for name in allowed}
         if found != wanted:
             failed = True
-            print(f"{call}\n  should hold {sorted(wanted)}\n  but holds   {sorted(found)}")
+            print(f"{transport}: {call}\n  should hold {sorted(wanted)}\n  but holds   {sorted(found)}")
     return 1 if failed else 0
 
 

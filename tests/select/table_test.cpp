@@ -27,6 +27,7 @@ constexpr ElementKind float32 = ElementKind::float32;
 constexpr Policy push{one_shot_push};
 constexpr Policy staged{reduce_scatter_all_gather};
 constexpr Policy zero_copy{reduce_scatter_all_gather_zero_copy};
+constexpr Policy pull{one_shot_pull};
 
 // ---- a row -----------------------------------------------------------------------------------------------
 
@@ -103,6 +104,11 @@ static_assert(fault([] {
                 return std::array{Row{.bytes = {0, 10}}, Row{.bytes = {10}, .in_windows_only = true}};
               }) == TableFault::windows);
 static_assert(fault([] { return std::array{Row{.policy = zero_copy}}; }) == TableFault::needs_windows);
+static_assert(fault([] { return std::array{Row{.policy = pull}}; }) == TableFault::needs_windows);
+static_assert(fault([] { return std::array{Row{.policy = {two_shot_push}}}; }) == TableFault::none);
+static_assert(fault([] {
+                return std::array{Row{.in_windows_only = true, .policy = pull}, Row{}};
+              }) == TableFault::none);
 static_assert(fault([] {
                 return std::array{Row{.ranks = {3, 32}, .policy = zero_copy}, Row{}};
               }) == TableFault::none,
@@ -148,6 +154,12 @@ TEST_CASE("Every field of a row that matters is in a table's fingerprint") {
       fingerprint([] { return std::array{Row{.in_windows_only = true}}; }),
       fingerprint([] { return std::array{Row{.policy = push}}; }),
       fingerprint([] { return std::array{Row{.policy = zero_copy}}; }),
+      fingerprint([] { return std::array{Row{.policy = pull}}; }),
+      fingerprint([] { return std::array{Row{.policy = {two_shot_push}}}; }),
+      fingerprint([] { return std::array{Row{.policy = {.cuda = {.lanes = 4}}}}; }),
+      fingerprint([] { return std::array{Row{.policy = {.cuda = {.threads = 256}}}}; }),
+      fingerprint([] { return std::array{Row{.policy = {.cuda = {.ordering = Ordering::relaxed}}}}; }),
+      fingerprint([] { return std::array{Row{.policy = {.cuda = {.dependent_launch = false}}}}; }),
       fingerprint([] {
         return std::array{Row{.policy = {reduce_scatter_all_gather, Stores::non_temporal}}};
       }),
@@ -175,5 +187,7 @@ TEST_CASE("Policies have the names of the algorithms") {
   CHECK(name(reduce_scatter_all_gather) == std::string(ReduceScatterAllGather<2, float>::name));
   CHECK(name(reduce_scatter_all_gather_zero_copy) ==
         std::string(ReduceScatterAllGatherZeroCopy<2, float>::name));
+  CHECK(name(one_shot_pull) == std::string(OneShotPull<2, float>::name));
+  CHECK(name(two_shot_push) == std::string(TwoShotPush<2, float>::name));
   CHECK(name(Stores::temporal) != std::string(name(Stores::non_temporal)));
 }

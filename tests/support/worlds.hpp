@@ -188,8 +188,15 @@ Result<void> work(Comm& communicator, Outcome& outcome, std::size_t count = 1000
       !done) {
     return done;
   }
-  return checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, count, outcome, window->data(),
-                                                     window->data() + count);
+  if (auto done = checked_sum<TwoShotPush>(communicator, count, outcome, in.data(), out.data()); !done)
+    return done;
+  int* const in_window = window->data();
+  if (auto done = checked_sum<OneShotPull>(communicator, count, outcome, in_window, in_window + count);
+      !done) {
+    return done;
+  }
+  return checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, count, outcome, in_window,
+                                                     in_window + count);
 }
 
 //! What is wrong when all ranks of a world join and work as they should; empty when nothing is.

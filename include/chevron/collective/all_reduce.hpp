@@ -43,10 +43,11 @@ concept RunTimeCount = std::same_as<Size, AnyCount>;
 //!         aborted and the mismatches of count, element, operation, algorithm and table; all but concurrent_use end the
 //!         communicator, on all ranks, with the same error. At compile time: types that do not fit together
 //! Cost:   see the algorithms
-template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, class T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, HostTransport Transport, class T,
           class Op = detail::operation_of_t<Choice>, class E = Identity>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::type_identity_t<T> const* in,
-                        T* out, std::size_t count, Op operation = {}, E const& epilogue = {}) {
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator,
+                                      std::type_identity_t<T> const* in, T* out, std::size_t count,
+                                      Op operation = {}, E const& epilogue = {}) {
   if constexpr (is_selector<Choice>) {
     if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
       return detail::all_reduce_selected<Choice, Choice>(
@@ -64,7 +65,7 @@ Result<void> all_reduce(Communicator<Transport> const& communicator, std::type_i
 
 //! @brief The same for a count that is known when the program is compiled: the compiler chooses, and only what it chose
 //! is instantiated.
-template <class Selector, class Size, TransportPolicy Transport, class T, class Op = Sum, class E = Identity>
+template <class Selector, class Size, HostTransport Transport, class T, class Op = Sum, class E = Identity>
 requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> const& communicator,
                                                        std::type_identity_t<T> const* in, T* out,
                                                        Op operation = {}, E const& epilogue = {}) {
@@ -78,10 +79,10 @@ requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> c
 }
 
 //! @brief The same on spans, which must be of one size on a rank.
-template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, class T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, HostTransport Transport, class T,
           class Op = detail::operation_of_t<Choice>, class E = Identity>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T const> in, std::span<T> out,
-                        Op operation = {}, E const& epilogue = {}) {
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T const> in,
+                                      std::span<T> out, Op operation = {}, E const& epilogue = {}) {
   if (in.size() != out.size()) {
     auto& endpoint = communicator.endpoint();
     auto const me = static_cast<std::uint8_t>(endpoint.rank());
@@ -92,10 +93,10 @@ Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T
 }
 
 //! @brief The same in place.
-template <class Choice, detail::RunTimeCount Size = detail::AnyCount, TransportPolicy Transport, class T,
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, HostTransport Transport, class T,
           class Op = detail::operation_of_t<Choice>, class E = Identity>
-Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out,
-                        Op operation = {}, E const& epilogue = {}) {
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out,
+                                      Op operation = {}, E const& epilogue = {}) {
   return all_reduce<Choice>(communicator, in_and_out.data(), in_and_out.data(), in_and_out.size(), operation,
                             epilogue);
 }

@@ -58,7 +58,7 @@ template <class Transport, class T, class E, class Body>
   call.in_at = endpoint.locate(call.in, call.count * sizeof(T));
   call.out_at = endpoint.locate(call.out, call.count * sizeof(T));
   std::atomic<bool> ok{true};
-  communicator.team().run([&](int index) {
+  endpoint.team().run([&](int index) {
     Lane lane(endpoint, index, identity);
     body(lane);
     if (!lane.ok()) ok.store(false, std::memory_order_relaxed);

@@ -23,6 +23,12 @@ struct Location {
   [[nodiscard]] CHEVRON_HD constexpr bool in_window() const { return window != nowhere; }
 };
 
+//! @brief Who shares in a loop: the lane alone, or all lanes of the rank together.
+enum class Workers : unsigned char { this_lane, all_lanes };
+
+//! @brief Whose memory an algorithm on windows writes: the rank's own output, or everybody's.
+enum class Wrote : unsigned char { own, all };
+
 //! @brief The arguments of a call on one rank: `in` and `out` hold `count` elements each and may be the same
 //! buffer.
 template <class T, class Epilogue>

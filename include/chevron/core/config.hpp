@@ -17,6 +17,25 @@
 #define CHEVRON_DEVICE
 #endif
 
+//! Around the algorithms' bodies, which run on lanes of the host and of a device: nvcc would warn of each call of a lane's
+//! function that the other side can't make, though nobody makes it.
+#if defined(__CUDACC__)
+#define CHEVRON_BODIES_BEGIN                                                                        \
+  _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 20011") _Pragma("nv_diag_suppress 20013") \
+      _Pragma("nv_diag_suppress 20014") _Pragma("nv_diag_suppress 20015")
+#define CHEVRON_BODIES_END _Pragma("nv_diagnostic pop")
+#else
+#define CHEVRON_BODIES_BEGIN
+#define CHEVRON_BODIES_END
+#endif
+
+//! For a class whose values must be looked at. nvcc also warns of assignments to one, and so gets none of it.
+#if defined(__CUDACC__)
+#define CHEVRON_NODISCARD
+#else
+#define CHEVRON_NODISCARD [[nodiscard]]
+#endif
+
 //! An inlined function of the hot path: the loops around it only vectorise when it vanishes.
 #define CHEVRON_INLINE CHEVRON_HD inline __attribute__((always_inline))
 

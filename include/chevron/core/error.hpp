@@ -40,6 +40,11 @@ enum class Errc : std::uint8_t {
   wrong_user,               //!< a process of another user tried to take part
   rank_count_not_compiled,  //!< a run-time rank count is not among the compiled ones
   no_memory,                //!< memory could not be had
+  no_device,                //!< a device does not exist
+  no_peer_access,           //!< a device can't reach another one's memory, or a test with data failed
+  not_resident,             //!< the lanes of all ranks would not run at the same time on a device
+  not_loaded,               //!< a kernel that was not named when the communicator was made
+  cuda,                     //!< a CUDA call failed; `native` is its cudaError_t
   system,                   //!< another system call failed; `native` is its errno
 };
 
@@ -50,7 +55,7 @@ struct Error {
   std::int16_t reporter = -1;  //!< the rank that noticed
   std::int16_t lane = -1;      //!< the lane that noticed; -1 outside a call
   std::uint32_t epoch = 0;     //!< the step of the communicator at which it was noticed
-  int native = 0;              //!< errno, where the system said so
+  int native = 0;              //!< errno, or a cudaError_t where the code is Errc::cuda
   char const* during = "";     //!< what was being done; a string that lives for ever
   std::string detail = {};     //!< more, where there is more to say (the compiled rank counts, an address)
 
@@ -114,6 +119,16 @@ struct Error {
       return "this rank count was not compiled";
     case Errc::no_memory:
       return "memory could not be had";
+    case Errc::no_device:
+      return "a device does not exist";
+    case Errc::no_peer_access:
+      return "a device can't reach the memory of another one";
+    case Errc::not_resident:
+      return "the lanes of all ranks would not run at the same time on a device";
+    case Errc::not_loaded:
+      return "the call was not named when the communicator was made, so its kernel is not loaded";
+    case Errc::cuda:
+      return "a CUDA call failed";
     case Errc::system:
       return "a system call failed";
   }
@@ -127,7 +142,11 @@ inline std::string Error::message() const {
   if (during[0] != '\0') text += std::string("; during ") + during;
   if (reporter >= 0) text += "; noticed by rank " + std::to_string(reporter);
   if (lane >= 0) text += ", lane " + std::to_string(lane) + ", epoch " + std::to_string(epoch);
-  if (native != 0) text += "; the system says: " + std::generic_category().message(native);
+  if (native != 0 && code == Errc::cuda) {
+    text += "; cudaError_t " + std::to_string(native);
+  } else if (native != 0) {
+    text += "; the system says: " + std::generic_category().message(native);
+  }
   if (!detail.empty()) text += "; " + detail;
   return text;
 }

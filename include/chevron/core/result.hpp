@@ -5,6 +5,7 @@
 //! @file
 //! A value or an error: what every call that can fail returns.
 
+#include <chevron/core/config.hpp>
 #include <chevron/core/error.hpp>
 
 #include <concepts>
@@ -17,7 +18,7 @@ namespace chevron {
 //! @brief A value, or the error that there is instead of it. Look before you use it: reading the wrong one is
 //! a precondition violation, as with std::expected.
 template <class Value>
-class [[nodiscard]] Result {
+class CHEVRON_NODISCARD Result {
  public:
   using value_type = Value;
 
@@ -47,7 +48,7 @@ class [[nodiscard]] Result {
 
 //! @brief Success, or an error. As small as a pointer, so that success costs nothing to return.
 template <>
-class [[nodiscard]] Result<void> {
+class CHEVRON_NODISCARD Result<void> {
  public:
   using value_type = void;
 

@@ -38,8 +38,11 @@ CHEVRON_HD constexpr Shard part_of(Shard whole, int parts, int index, std::size_
   auto const i = static_cast<std::size_t>(index);
   std::size_t const size = whole.size();
   std::size_t const granules = size / granule + (size % granule != 0 ? 1 : 0);
-  std::size_t const each = granules / n;
-  std::size_t const more = granules % n;  // the first `more` parts hold one granule more
+  // A device divides 32 bits several times as fast as 64.
+  bool const is_narrow = granules <= 0xffffffff;
+  std::size_t const each =
+      is_narrow ? static_cast<unsigned>(granules) / static_cast<unsigned>(parts) : granules / n;
+  std::size_t const more = granules - each * n;  // the first `more` parts hold one granule more
   auto const bound = [&](std::size_t k) {
     std::size_t const before = each * k + (k < more ? k : more);
     return before >= granules ? whole.end : whole.begin + before * granule;
@@ -60,6 +63,12 @@ CHEVRON_HD constexpr Shard shard_of(std::size_t count, int rank, std::size_t gra
 template <int NRanks>
 CHEVRON_HD constexpr std::size_t longest_shard(std::size_t count, std::size_t granule) {
   return shard_of<NRanks>(count, 0, granule).size();
+}
+
+//! @brief Steps that it takes to work through `size` elements; at least one, so that ranks with no data meet.
+CHEVRON_HD constexpr std::size_t steps_for(std::size_t size, std::size_t step_size) {
+  if (size <= step_size) return 1;
+  return size / step_size + (size % step_size != 0 ? 1 : 0);
 }
 
 //! @brief Step `step` of `part` when it is worked through `step_size` elements at a time; empty past the end.

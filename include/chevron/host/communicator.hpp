@@ -8,7 +8,6 @@
 #include <chevron/core/element.hpp>
 #include <chevron/core/error.hpp>
 #include <chevron/core/result.hpp>
-#include <chevron/host/lane_team.hpp>
 #include <chevron/host/window.hpp>
 
 #include <cstddef>
@@ -32,16 +31,15 @@ class Communicator {
 
   static constexpr int ranks = Transport::ranks;
 
-  explicit Communicator(std::shared_ptr<Endpoint> endpoint)
-      : endpoint_(std::move(endpoint)),
-        team_(std::make_unique<LaneTeam>(endpoint_->options().lanes, endpoint_->options().pin_to_cpu)) {}
+  explicit Communicator(std::shared_ptr<Endpoint> endpoint) : endpoint_(std::move(endpoint)) {}
 
   [[nodiscard]] int rank() const { return endpoint_->rank(); }
   [[nodiscard]] static constexpr int size() { return ranks; }
 
   //! @brief Memory of this rank that all ranks can reach.
   //! Shape:  `count` elements on this rank, zeroed; may differ by rank
-  //! Memory: owned by the window that is returned; aligned to a page
+  //! Memory: owned by the window that is returned; on the rank's device or on the host, as the transport says; aligned
+  //!         to a page
   //! Sync:   collective: every rank calls it, in the same order among its windows
   //! Errors: size_overflow, no_memory, timeout, peer_died
   template <Element T>
@@ -55,6 +53,27 @@ class Communicator {
     return Window<T>(endpoint_, *number, reinterpret_cast<T*>(endpoint_->window_data(*number)), count);
   }
 
+  //! @brief Makes memory that this rank already has a window.
+  //! Shape:  `count` elements on this rank; may differ by rank
+  //! Memory: stays the caller's, and must live as long as the window that is returned
+  //! Sync:   collective: every rank calls it, in the same order among its windows
+  //! Errors: size_overflow, and those of the transport
+  template <Element T>
+  [[nodiscard]] Result<Window<T>> register_window(T* data, std::size_t count) requires
+      requires(Endpoint& endpoint) {
+    endpoint.register_window(data, count);
+  }
+  {
+    if (count > std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T)) {
+      return Error{.code = Errc::size_overflow,
+                   .rank = static_cast<std::int16_t>(rank()),
+                   .during = "registering a window"};
+    }
+    Result<std::uint32_t> const number = endpoint_->register_window(data, count * sizeof(T));
+    if (!number) return number.error();
+    return Window<T>(endpoint_, *number, data, count);
+  }
+
   //! The failure that ended this communicator, or success while it is usable.
   [[nodiscard]] Result<void> status() const { return endpoint_->status("an earlier call"); }
 
@@ -62,13 +81,11 @@ class Communicator {
   //! rank. May be called from any thread.
   void abort() { endpoint_->abort(); }
 
-  //! For the collectives: the transport's end, and the threads of the lanes.
+  //! For the collectives: the transport's end.
   [[nodiscard]] Endpoint& endpoint() const { return *endpoint_; }
-  [[nodiscard]] LaneTeam& team() const { return *team_; }
 
  private:
   std::shared_ptr<Endpoint> endpoint_;
-  std::unique_ptr<LaneTeam> team_;
 };
 
 }  // namespace chevron

@@ -31,6 +31,19 @@ struct Options {
   Epoch first_epoch = 1;  //!< (alike) where the step counters begin; tests set it near their wrap
 };
 
+//! @brief How a rank on a device joins a group; the fields marked (alike) must be the same on all ranks.
+struct CudaOptions {
+  std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
+  int lanes = 0;          //!< (alike) thread blocks that a call may have, 0: as many as fit, up to 64
+  int communicators = 1;  //!< (alike) that may have calls on a device at the same time: they share its room
+  std::size_t packet_bytes =
+      16 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries to a lane, a
+                  //!< multiple of 128
+  std::size_t chunk_bytes =
+      64 * 1024;          //!< (alike) bytes of a chunk of the staged algorithms, a multiple of 128
+  Epoch first_epoch = 1;  //!< (alike) where the step counters begin; tests set it near their wrap
+};
+
 //! @brief What the ranks compare when they meet (contract C7): rank-uniform by construction of everything
 //! else.
 struct Configuration {
@@ -43,7 +56,8 @@ struct Configuration {
   std::uint64_t chunk_bytes = 0;
   std::uint64_t first_epoch = 0;
 
-  [[nodiscard]] static Configuration of(int ranks, Options const& options, std::uint32_t selectors) {
+  template <class AnyOptions>
+  [[nodiscard]] static Configuration of(int ranks, AnyOptions const& options, std::uint32_t selectors) {
     return {.version_number = version,
             .ranks = ranks,
             .lanes = options.lanes,
@@ -82,6 +96,22 @@ struct Configuration {
       options.chunk_bytes > (std::size_t{1} << 30)) {
     return bad("chunk_bytes must be a multiple of 64, at most 2^30");
   }
+  if (options.deadline.count() <= 0) return bad("the deadline must be positive");
+  return std::nullopt;
+}
+
+//! @brief The same for a rank on a device.
+[[nodiscard]] inline std::optional<Error> check(CudaOptions const& options) {
+  auto const bad = [](char const* what) {
+    return Error{.code = Errc::bad_argument, .during = "joining", .detail = what};
+  };
+  auto const is_size = [](std::size_t bytes) {
+    return bytes >= 128 && bytes % 128 == 0 && bytes <= (std::size_t{1} << 24);
+  };
+  if (options.lanes < 0 || options.lanes > 256) return bad("lanes must be 1 to 256, or 0");
+  if (options.communicators < 1) return bad("communicators must be 1 or more");
+  if (!is_size(options.packet_bytes)) return bad("packet_bytes must be a multiple of 128, at most 2^24");
+  if (!is_size(options.chunk_bytes)) return bad("chunk_bytes must be a multiple of 128, at most 2^24");
   if (options.deadline.count() <= 0) return bad("the deadline must be positive");
   return std::nullopt;
 }

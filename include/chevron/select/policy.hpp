@@ -5,10 +5,13 @@
 //! @file
 //! What a selection table chooses: an algorithm by name, and how it is to run.
 
+#include <chevron/algorithm/all_reduce/one_shot_pull.hpp>
 #include <chevron/algorithm/all_reduce/one_shot_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_zero_copy.hpp>
+#include <chevron/algorithm/all_reduce/two_shot_push.hpp>
 #include <chevron/core/pack.hpp>
+#include <chevron/transport/cuda_segment.hpp>
 
 namespace chevron {
 
@@ -17,12 +20,29 @@ enum class AllReduceAlgorithm : unsigned char {
   one_shot_push,
   reduce_scatter_all_gather,
   reduce_scatter_all_gather_zero_copy,
+  one_shot_pull,
+  two_shot_push,
+};
+
+//! @brief How a call is launched on a device; the same on all ranks.
+struct CudaGeometry {
+  int lanes = 0;                                  //!< thread blocks of a rank, 0: by the size of the call
+  int threads = 512;                              //!< of a lane, a multiple of 32, 128 to 512
+  Ordering ordering = Ordering::relaxed_arrival;  //!< see docs/memory-model.md
+  bool dependent_launch = true;                   //!< programmatic dependent launch, on devices that have it
+
+  //! Where there is room for it. Kernels of the user's own that are launched as dependents of a call on a device that ranks
+  //! share must leave room too, or be given LetGo::when_met.
+  LetGo let_go = LetGo::at_once;
+
+  friend constexpr bool operator==(CudaGeometry const&, CudaGeometry const&) = default;
 };
 
 //! @brief An algorithm and how it runs.
 struct Policy {
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::reduce_scatter_all_gather;
-  Stores stores = Stores::temporal;
+  Stores stores = Stores::temporal;  //!< on a host
+  CudaGeometry cuda{};               //!< on a device
 
   friend constexpr bool operator==(Policy const&, Policy const&) = default;
 };
@@ -45,6 +65,14 @@ template <int NRanks, class T, class Op, class E>
 struct AlgorithmNamed<AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy, NRanks, T, Op, E> {
   using type = ReduceScatterAllGatherZeroCopy<NRanks, T, Op, E>;
 };
+template <int NRanks, class T, class Op, class E>
+struct AlgorithmNamed<AllReduceAlgorithm::one_shot_pull, NRanks, T, Op, E> {
+  using type = OneShotPull<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct AlgorithmNamed<AllReduceAlgorithm::two_shot_push, NRanks, T, Op, E> {
+  using type = TwoShotPush<NRanks, T, Op, E>;
+};
 
 }  // namespace detail
 
@@ -61,6 +89,10 @@ using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, 
       return "reduce_scatter_all_gather";
     case AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy:
       return "reduce_scatter_all_gather_zero_copy";
+    case AllReduceAlgorithm::one_shot_pull:
+      return "one_shot_pull";
+    case AllReduceAlgorithm::two_shot_push:
+      return "two_shot_push";
   }
   return "unknown";
 }

@@ -106,6 +106,21 @@ struct Selector<Table, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops...
     return found;
   }
 
+  //! Whether some size makes this selector choose one algorithm for buffers in windows and another for others.
+  [[nodiscard]] static constexpr bool reaches_pair(int ranks, ElementKind element,
+                                                   AllReduceAlgorithm in_windows,
+                                                   AllReduceAlgorithm elsewhere) {
+    bool found = false;
+    detail::for_each_size_class<Table>(ranks, element, WindowState::all, [&](std::size_t size, int row) {
+      int const other = detail::row_for<Table>(ranks, element, size, WindowState::none);
+      if (row == detail::no_row || other == detail::no_row) return;
+      auto const rows = Table::rows();
+      found = found || (rows[static_cast<std::size_t>(row)].policy.algorithm == in_windows &&
+                        rows[static_cast<std::size_t>(other)].policy.algorithm == elsewhere);
+    });
+    return found;
+  }
+
   //! A number that ranks compare: equal tables, rank counts, elements and operations give equal numbers.
   [[nodiscard]] static consteval std::uint32_t fingerprint() {
     std::uint32_t hash = detail::fingerprint_of_table<Table>();

@@ -81,7 +81,8 @@ struct Row {
 
 //! @brief The algorithms that only run on buffers in windows.
 [[nodiscard]] constexpr bool needs_windows(AllReduceAlgorithm algorithm) {
-  return algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy;
+  return algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy ||
+         algorithm == AllReduceAlgorithm::one_shot_pull;
 }
 
 namespace detail {
@@ -181,6 +182,11 @@ template <class Table>
     hash = mix(mix(hash, row.elements.bits), row.in_windows_only ? 1 : 0);
     hash = mix(mix(hash, static_cast<std::uint64_t>(row.policy.algorithm)),
                static_cast<std::uint64_t>(row.policy.stores));
+    CudaGeometry const& cuda = row.policy.cuda;
+    hash = mix(mix(hash, static_cast<std::uint64_t>(cuda.lanes)), static_cast<std::uint64_t>(cuda.threads));
+    hash = mix(hash, static_cast<std::uint64_t>(cuda.let_go));
+    hash = mix(mix(hash, static_cast<std::uint64_t>(cuda.ordering)),
+               static_cast<std::uint64_t>(cuda.dependent_launch));
   }
   return hash;
 }

@@ -37,10 +37,26 @@ concept HasLane = requires {
   typename Transport::template Lane<>;
 };
 
-//! @brief How ranks reach each other's memory. The models are HostThreads and HostSharedMemory.
+//! @brief Where the buffers of a transport's ranks lie, and so where its bodies run.
+enum class MemorySpace : unsigned char { host, device };
+
+//! @brief Says where its buffers lie, and whether it is known when the program is compiled that each lies in a window.
+template <class Transport>
+concept StatesMemory = requires {
+  { Transport::memory_space } -> std::convertible_to<MemorySpace>;
+  { Transport::every_pointer_is_in_a_window } -> std::convertible_to<bool>;
+};
+
+//! @brief How ranks reach each other's memory. The models are HostThreads and HostSharedMemory, CudaPeer and CudaIpc.
 template <class Transport>
 concept TransportPolicy =
-    HasRankCount<Transport> && StatesOffers<Transport> && HasEndpoint<Transport> && HasLane<Transport>;
+    HasRankCount<Transport> && StatesOffers<Transport> && StatesMemory<Transport> && HasEndpoint<Transport>;
+
+template <class Transport>
+concept HostTransport =
+    TransportPolicy<Transport> && Transport::memory_space == MemorySpace::host&& HasLane<Transport>;
+template <class Transport>
+concept DeviceTransport = TransportPolicy<Transport> && Transport::memory_space == MemorySpace::device;
 
 //! @brief One concept per capability, so that a wrong pair is refused by the name of what is missing.
 template <class Algorithm, class Transport>

@@ -11,6 +11,7 @@
 #include <chevron/core/rank.hpp>
 #include <chevron/core/result.hpp>
 #include <chevron/host/cpu.hpp>
+#include <chevron/host/lane_team.hpp>
 #include <chevron/host/options.hpp>
 #include <chevron/sync/failure.hpp>
 #include <chevron/sync/flag.hpp>
@@ -56,7 +57,8 @@ class HostEndpoint {
         options_(options),
         layout_(ranks, options.lanes, options.packet_bytes, options.chunk_bytes),
         steps_(static_cast<std::size_t>(options.lanes),
-               {options.first_epoch - 1, era_of(options.first_epoch - 1)}) {}
+               {options.first_epoch - 1, era_of(options.first_epoch - 1)}),
+        team_(options.lanes, options.pin_to_cpu) {}
   HostEndpoint(HostEndpoint const&) = delete;
   HostEndpoint& operator=(HostEndpoint const&) = delete;
   virtual ~HostEndpoint() = default;
@@ -68,6 +70,7 @@ class HostEndpoint {
   [[nodiscard]] Segment segment(int rank) const { return segments_[rank]; }
   [[nodiscard]] WaitBudget const& wait_budget() const { return budget_; }
   [[nodiscard]] LaneSteps& steps(int lane) { return steps_[static_cast<std::size_t>(lane)]; }
+  [[nodiscard]] LaneTeam& team() { return team_; }
 
   //! Collective: memory of this rank that all ranks can reach, at least `size_bytes` (which may differ by
   //! rank). Returns the window's number, the same on every rank.
@@ -166,6 +169,7 @@ class HostEndpoint {
   Options options_;
   SegmentLayout layout_;
   std::vector<LaneSteps> steps_;
+  LaneTeam team_;  //!< the threads of the lanes
   bool stores_past_caches_ = options_.non_temporal_stores.value_or(non_temporal_stores_pay());
   std::atomic<bool> busy_{false};
 };

@@ -40,10 +40,10 @@ class HostLane : public HostWait<Access> {
   static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
   static constexpr std::size_t pack_bytes = 64;
 
-  //! How a loop is cut into packs.
+  //! What of a loop this lane works through.
   template <class T>
   struct Packing {
-    std::size_t size;  //!< elements
+    Shard part;
   };
 
   //! Elements per cache line: shards and shares begin at multiples of it.
@@ -65,7 +65,7 @@ class HostLane : public HostWait<Access> {
   //! Sync: every rank has arrived; what it wrote to its buffers before is visible.
   //! Errors: unknown_window, buffers_overlap (ranks of one address space); look at ok() afterwards.
   template <class T, class Epilogue>
-  Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call) {
+  Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call, Epoch /*steps*/ = 0) {
     this->begin_step();
     Message const mine{call.in_at, call.out_at};
     for_each_peer([&](int peer) { post_line(inbox_at(peer).arrival, mine); });
@@ -89,7 +89,7 @@ class HostLane : public HostWait<Access> {
   }
 
   //! Sync: my loads and stores are done and visible; so are everybody's once this returns.
-  void depart(Stores stores = Stores::temporal) {
+  void depart(Stores stores = Stores::temporal, Wrote /*wrote*/ = Wrote::all) {
     if (stores == Stores::non_temporal) Access::non_temporal_fence();
     for_each_peer([&](int peer) { Access::store_release(inbox_at(peer).departure, this->stamp()); });
     this->ring(NRanks);
@@ -102,8 +102,9 @@ class HostLane : public HostWait<Access> {
   //! alignment, so nothing follows from the buffers.
   template <class T, int Sources, int Targets>
   [[nodiscard]] Packing<T> packing_of(PerRank<T const*, Sources> const&, PerRank<T*, Targets> const&,
-                                      std::size_t size) const {
-    return {size};
+                                      std::size_t size, Workers workers) const {
+    Shard const whole{0, size};
+    return {workers == Workers::all_lanes ? share_of<T>(whole) : whole};
   }
 
   //! Runs `store(at, load(at))` for every pack of a packing, whole packs first, then the elements left one by
@@ -111,9 +112,9 @@ class HostLane : public HostWait<Access> {
   template <class T, class Load, class Store>
   void for_each_pack(Packing<T> packing, Stores stores, Load&& load, Store&& store) {
     if (endpoint().stores(stores) == Stores::non_temporal) {
-      for_each_pack_as<T, Stores::non_temporal>(packing.size, load, store);
+      for_each_pack_as<T, Stores::non_temporal>(packing.part, load, store);
     } else {
-      for_each_pack_as<T, Stores::temporal>(packing.size, load, store);
+      for_each_pack_as<T, Stores::temporal>(packing.part, load, store);
     }
   }
 
@@ -173,16 +174,19 @@ class HostLane : public HostWait<Access> {
     store_pack(buffer, At<Size>{at.index}, pack);
   }
 
-  //! Writes elements of a packet into every peer's mailbox, and after the last ones its flag.
+  //! Writes elements of a packet into a peer's mailbox, or into every peer's, and after the last ones its flag. `step`
+  //! counts on from this step.
   template <class T, int Size>
-  CHEVRON_INLINE void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack) {
-    for_each_peer([&](int peer) {
-      FlaggedLine& line = packets_at(peer)[at.packet];
-      T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
-      Access::writing(to, sizeof(pack));
-      store_pack(to, At<Size>{0}, pack);
-      if (at.is_last) Access::store_release(line.stamp, this->stamp());
-    });
+  CHEVRON_INLINE void push_to(int peer, PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    FlaggedLine& line = packets_at(peer, step)[at.packet];
+    T* const to = reinterpret_cast<T*>(line.payload) + at.offset;
+    Access::writing(to, sizeof(pack));
+    store_pack(to, At<Size>{0}, pack);
+    if (at.is_last) Access::store_release(line.stamp, this->stamp(step));
+  }
+  template <class T, int Size>
+  CHEVRON_INLINE void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    for_each_peer([&](int peer) { push_to(peer, at, pack, step); });
   }
 
   //! Waits for all packets of a step, and does nothing else: so short a loop has the next lines on their way while it
@@ -201,6 +205,16 @@ class HostLane : public HostWait<Access> {
       FlaggedLine const* const next = packets_at(peer, 1);
       for (std::size_t i = 0; i < count && i < lines_fetched_ahead; ++i) Access::will_write(next[i]);
     });
+  }
+
+  //! Waits for one packet of a peer. Look at ok() before using it.
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_INLINE Pack<T, Size> receive_from(int peer, PacketAt<Size> at, Epoch step = 0) {
+    FlaggedLine const& line = packets_from(peer, step)[at.packet];
+    if (!this->await(line.stamp, peer, step)) return {};
+    T const* const from = reinterpret_cast<T const*>(line.payload) + at.offset;
+    Access::reading(from, Size * sizeof(T));
+    return load_pack(from, At<Size>{0});
   }
 
   //! One packet of every rank, once await_packets has seen them all. `own` stands for this rank's own.
@@ -267,19 +281,28 @@ class HostLane : public HostWait<Access> {
   }
 
   //! Sync: what I wrote into the peer's mailbox is visible to it once it has waited for the same step.
-  void post_contribution(int owner, Epoch step) {
+  void post_contributions(Epoch step) {
     Access::non_temporal_fence();
-    Access::store_release(inbox_at(owner).contribution[parity(step)], this->stamp(step));
+    for_each_peer([&](int owner) {
+      Access::store_release(inbox_at(owner).contribution[parity(step)], this->stamp(step));
+    });
   }
-  void post_result(int peer, Epoch step) {
+  void post_results(Epoch step) {
     Access::non_temporal_fence();
-    Access::store_release(inbox_at(peer).result[parity(step)], this->stamp(step));
+    for_each_peer(
+        [&](int peer) { Access::store_release(inbox_at(peer).result[parity(step)], this->stamp(step)); });
   }
-  bool await_contribution(int source, Epoch step) {
-    return this->await(inbox_from(source).contribution[parity(step)], source, step);
+  bool await_contributions(Epoch step) {
+    for_each_peer([&](int source) {
+      if (this->ok()) this->await(inbox_from(source).contribution[parity(step)], source, step);
+    });
+    return this->ok();
   }
-  bool await_result(int owner, Epoch step) {
-    return this->await(inbox_from(owner).result[parity(step)], owner, step);
+  bool await_results(Epoch step) {
+    for_each_peer([&](int owner) {
+      if (this->ok()) this->await(inbox_from(owner).result[parity(step)], owner, step);
+    });
+    return this->ok();
   }
 
   //! Calls `visit(peer)` for every rank but this one, beginning with the next: so no peer is everybody's
@@ -320,19 +343,19 @@ class HostLane : public HostWait<Access> {
   static constexpr int parity(Epoch step) { return static_cast<int>(step & 1); }
 
   template <class Content>
-  CHEVRON_INLINE void post_line(FlaggedLine& line, Content const& content) {
+  CHEVRON_INLINE void post_line(FlaggedLine& line, Content const& content, Epoch step = 0) {
     static_assert(sizeof(Content) <= FlaggedLine::payload_bytes);
     Access::writing(line.payload, sizeof(content));
     std::memcpy(line.payload, &content, sizeof(content));
-    Access::store_release(line.stamp, this->stamp());
+    Access::store_release(line.stamp, this->stamp(step));
   }
 
   //! This step's packets, or those of `step` steps on.
   [[nodiscard]] CHEVRON_INLINE FlaggedLine* packets_at(int peer, Epoch step = 0) const {
     return packets_of(this->inbox_bytes_at(peer), step);
   }
-  [[nodiscard]] CHEVRON_INLINE FlaggedLine const* packets_from(int peer) const {
-    return packets_of(this->inbox_bytes_from(peer), 0);
+  [[nodiscard]] CHEVRON_INLINE FlaggedLine const* packets_from(int peer, Epoch step = 0) const {
+    return packets_of(this->inbox_bytes_from(peer), step);
   }
   [[nodiscard]] CHEVRON_INLINE FlaggedLine* packets_of(std::byte* inbox, Epoch step) const {
     auto const first = reinterpret_cast<FlaggedLine*>(inbox + SegmentLayout::packets_at());
@@ -382,14 +405,14 @@ class HostLane : public HostWait<Access> {
   }
 
   template <class T, Stores Kind, class Load, class Store>
-  CHEVRON_INLINE void for_each_pack_as(std::size_t size, Load&& load, Store&& store) {
+  CHEVRON_INLINE void for_each_pack_as(Shard part, Load&& load, Store&& store) {
     constexpr int whole = static_cast<int>(granule<T>);
-    std::size_t index = 0;
-    for (; index + whole <= size; index += whole) {
+    std::size_t index = part.begin;
+    for (; index + whole <= part.end; index += whole) {
       At<whole, Kind> const at{index};
       store(at, load(at));
     }
-    for (; index < size; ++index) {
+    for (; index < part.end; ++index) {
       At<1> const at{index};
       store(at, load(at));
     }

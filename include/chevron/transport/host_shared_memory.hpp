@@ -13,6 +13,7 @@
 #include <chevron/host/communicator.hpp>
 #include <chevron/host/memory.hpp>
 #include <chevron/host/options.hpp>
+#include <chevron/transport/concept.hpp>
 #include <chevron/transport/host_endpoint.hpp>
 #include <chevron/transport/host_lane.hpp>
 #include <chevron/transport/joining.hpp>
@@ -133,6 +134,8 @@ class HostSharedMemory {
 
   static constexpr int ranks = NRanks;
   static constexpr char const* name = "host_shared_memory";
+  static constexpr MemorySpace memory_space = MemorySpace::host;
+  static constexpr bool every_pointer_is_in_a_window = false;
   static constexpr Requirements offers = HostLane<NRanks>::offers;
 
   explicit HostSharedMemory(SharedMemoryKey key) : key_(key) {}

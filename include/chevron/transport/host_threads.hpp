@@ -12,6 +12,7 @@
 #include <chevron/host/cpu.hpp>
 #include <chevron/host/memory.hpp>
 #include <chevron/host/options.hpp>
+#include <chevron/transport/concept.hpp>
 #include <chevron/transport/host_endpoint.hpp>
 #include <chevron/transport/host_lane.hpp>
 #include <chevron/transport/joining.hpp>
@@ -92,6 +93,8 @@ class HostThreads {
 
   static constexpr int ranks = NRanks;
   static constexpr char const* name = "host_threads";
+  static constexpr MemorySpace memory_space = MemorySpace::host;
+  static constexpr bool every_pointer_is_in_a_window = true;
   static constexpr Requirements offers = HostLane<NRanks>::offers;
 
   //! @brief Makes the calling thread a rank.

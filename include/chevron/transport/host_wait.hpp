@@ -44,6 +44,12 @@ class HostWait {
                                      .epoch = epoch_});
   }
 
+  //! Whether all that works on this lane is fine: one thread.
+  [[nodiscard]] bool agree() const { return ok_; }
+
+  //! Before the first access to data; of interest to devices.
+  void begin(Epoch /*steps*/) const {}
+
   //! The next step. Every rank's lane takes the same steps in the same order.
   void begin_step() { ++epoch_; }
 

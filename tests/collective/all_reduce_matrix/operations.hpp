@@ -6,6 +6,7 @@
 //! The operations and epilogues of the matrix: the library's, and a user's that show every exchange of two
 //! ranks or of two places.
 
+#include <chevron/core/config.hpp>
 #include <chevron/core/element.hpp>
 #include <chevron/core/op.hpp>
 #include <chevron/epilogue/identity.hpp>
@@ -22,7 +23,7 @@ namespace chevron::test {
 //! integers wrap.
 struct Steered {
   template <class A>
-  static constexpr A combine(A a, A b) {
+  CHEVRON_HD static constexpr A combine(A a, A b) {
     if constexpr (std::is_floating_point_v<A>) {
       return a > 0 ? a - b : a + b;
     } else {
@@ -36,7 +37,7 @@ struct Shifted {
   std::uint64_t salt = 0;
 
   template <class A>
-  constexpr A operator()(A value, std::size_t index) const {
+  CHEVRON_HD constexpr A operator()(A value, std::size_t index) const {
     std::uint64_t const place = index + salt;
     if constexpr (std::is_floating_point_v<A>) {
       return value + (static_cast<A>(place % 13) - A{6});

@@ -168,6 +168,10 @@ class Planner {
     }
   }
 
+  static bool works_on_windows(Route route) {
+    return route == Route::zero_copy || route == Route::one_shot_pull;
+  }
+
   //! The largest count that a route gets through within the budget's steps.
   [[nodiscard]] std::size_t affordable(Route route, Budget const& budget) const {
     auto const workers = static_cast<std::size_t>(plan_.ranks * plan_.options.lanes);
@@ -176,7 +180,9 @@ class Planner {
     std::size_t const packets = plan_.options.packet_bytes / 56 * (56 / plan_.element_bytes) * lanes * steps;
     std::size_t const chunks = plan_.options.chunk_bytes / plan_.element_bytes * workers * steps;
     if (route == Route::zero_copy) return std::size_t{1} << 24;
+    if (route == Route::one_shot_pull) return (std::size_t{1} << 24) / static_cast<std::size_t>(plan_.ranks);
     if (route == Route::one_shot_push) return packets;
+    if (route == Route::two_shot_push) return packets * static_cast<std::size_t>(plan_.ranks) / 2;
     if (route == Route::reduce_scatter_all_gather) return chunks;
     return std::min(packets, chunks);
   }
@@ -188,9 +194,9 @@ class Planner {
                      .count = std::min(count, affordable(choice.route, budget)),
                      .data = rng_.one_of({Data::tame, Data::tame, Data::wild, Data::special}),
                      .seed = rng_()};
-    // Between processes, zero copy needs windows; everything else takes what comes, and now and then only
+    // Between processes, some algorithms need windows; everything else takes what comes, and now and then only
     // windows so that selectors choose what is for windows.
-    bool const windows_only = (plan_.processes && choice.route == Route::zero_copy) || rng_.chance(1, 2);
+    bool const windows_only = (plan_.processes && works_on_windows(choice.route)) || rng_.chance(1, 2);
     bool const in_step = rng_.chance(1, 3);
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       Place place{.in_place = rng_.chance(1, 3)};

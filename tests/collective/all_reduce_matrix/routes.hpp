@@ -22,10 +22,13 @@ enum class Route : unsigned char {
   one_shot_push,
   reduce_scatter_all_gather,
   zero_copy,
+  one_shot_pull,
+  two_shot_push,
   by_temporal_table,
   by_non_temporal_table,
 };
-inline constexpr int route_count = 5;
+inline constexpr int algorithm_count = 5;
+inline constexpr int route_count = algorithm_count + 2;
 
 constexpr char const* name(Route route) {
   switch (route) {
@@ -35,6 +38,10 @@ constexpr char const* name(Route route) {
       return "reduce_scatter_all_gather";
     case Route::zero_copy:
       return "reduce_scatter_all_gather_zero_copy";
+    case Route::one_shot_pull:
+      return "one_shot_pull";
+    case Route::two_shot_push:
+      return "two_shot_push";
     case Route::by_temporal_table:
       return "selector(temporal)";
     case Route::by_non_temporal_table:
@@ -43,7 +50,7 @@ constexpr char const* name(Route route) {
   return "unknown";
 }
 
-//! Every algorithm within a few kilobytes, so that one communicator goes back and forth between all of them.
+//! Several algorithms within a few kilobytes, so that one communicator goes back and forth between them.
 struct TemporalTable {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
@@ -58,13 +65,14 @@ struct TemporalTable {
   }
 };
 
-//! Zero copy for all sizes, past the caches, wherever the windows allow it.
+//! The others. Where the windows allow it, for all sizes and past the caches: a pull, which moves as zero copy does where
+//! a rank is in place.
 struct NonTemporalTable {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
-        Row{.in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy, Stores::non_temporal}},
-        Row{.bytes = {0, 1000}, .policy = {one_shot_push, Stores::non_temporal}},
+        Row{.in_windows_only = true, .policy = {one_shot_pull, Stores::non_temporal}},
+        Row{.bytes = {0, 1000}, .policy = {two_shot_push, Stores::non_temporal}},
         Row{.bytes = {1000}, .policy = {reduce_scatter_all_gather, Stores::non_temporal}},
     };
   }
@@ -89,7 +97,7 @@ constexpr bool is_of_the_third(int ranks, ElementKind element) {
 constexpr bool has_processes(int ranks, ElementKind element) { return is_of_the_third(ranks, element); }
 
 //! Whether a call is compiled. All of them take many minutes, so by default each (rank count, element, task)
-//! gets one of the three algorithms, in such a way that any three of {rank count, element, task, algorithm}
+//! gets one of the five algorithms, in such a way that any three of {rank count, element, task, algorithm}
 //! occur in every combination, and the selectors get the pairs that have processes. With
 //! CHEVRON_TEST_FULL_MATRIX defined, everything.
 constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route) {
@@ -99,7 +107,9 @@ constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route
     case Route::one_shot_push:
     case Route::reduce_scatter_all_gather:
     case Route::zero_copy:
-      return everything_is_compiled || (mixed + task) % 3 == static_cast<int>(route);
+    case Route::one_shot_pull:
+    case Route::two_shot_push:
+      return everything_is_compiled || (mixed + task) % algorithm_count == static_cast<int>(route);
     case Route::by_temporal_table:
       return selectors && task == mixed / 3 % task_count;
     case Route::by_non_temporal_table:
@@ -126,6 +136,14 @@ struct ChoiceOf<Route::reduce_scatter_all_gather, NRanks, T, Op, E> {
 template <int NRanks, class T, class Op, class E>
 struct ChoiceOf<Route::zero_copy, NRanks, T, Op, E> {
   using type = ReduceScatterAllGatherZeroCopy<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::one_shot_pull, NRanks, T, Op, E> {
+  using type = OneShotPull<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::two_shot_push, NRanks, T, Op, E> {
+  using type = TwoShotPush<NRanks, T, Op, E>;
 };
 template <int NRanks, class T, class Op, class E>
 struct ChoiceOf<Route::by_temporal_table, NRanks, T, Op, E> {

@@ -19,8 +19,11 @@
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
+#include <chevron/sync/epoch.hpp>
 
 #include <cstddef>
+
+CHEVRON_BODIES_BEGIN
 
 namespace chevron {
 
@@ -42,8 +45,9 @@ struct OneShotPush {
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
     Shard const mine = lane.template share_of<T>({0, call.count});
     std::size_t const capacity = lane.template packet_capacity<T>();
-    std::size_t step = 0;
-    do {
+    std::size_t const steps = steps_for(mine.size(), capacity);
+    lane.begin(static_cast<Epoch>(steps));
+    for (std::size_t step = 0;; ++step) {
       Shard const part = step_of(mine, step, capacity);
       lane.begin_step();
       lane.template for_each_packet<T>(
@@ -56,11 +60,14 @@ struct OneShotPush {
         lane.store(call.out, at,
                    finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid));
       });
-      ++step;
-    } while (lane.ok() && step * capacity < mine.size());
+      // All of the lane has received this step before it pushes the next.
+      if (step + 1 == steps || !lane.agree()) return;
+    }
   }
 };
 
 }  // namespace chevron
+
+CHEVRON_BODIES_END
 
 #endif

@@ -24,6 +24,8 @@
 
 #include <cstddef>
 
+CHEVRON_BODIES_BEGIN
+
 namespace chevron {
 
 //! @brief All-reduce as a reduce-scatter and all-gather staged through mailboxes.
@@ -45,6 +47,7 @@ struct ReduceScatterAllGather {
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
     Staging<Lane> const staging{lane, call};
     Epoch const chunks = staging.chunks();
+    lane.begin(chunks);
     staging.contribute(0);
     for (Epoch chunk = 0; chunk < chunks && lane.ok(); ++chunk) {
       if (chunk + 1 < chunks) staging.contribute(chunk + 1);
@@ -68,10 +71,7 @@ struct ReduceScatterAllGather {
     CHEVRON_HD std::size_t capacity() const { return lane.template chunk_capacity<T>(); }
 
     //! The same on every rank: rank 0's share is the longest. At least one, so that ranks with no data meet.
-    CHEVRON_HD Epoch chunks() const {
-      std::size_t const longest = share(0).size();
-      return longest == 0 ? 1 : static_cast<Epoch>((longest + capacity() - 1) / capacity());
-    }
+    CHEVRON_HD Epoch chunks() const { return static_cast<Epoch>(steps_for(share(0).size(), capacity())); }
 
     //! Chunk c is step c + 1 from where the call began.
     CHEVRON_HD static constexpr Epoch step(Epoch chunk) { return chunk + 1; }
@@ -81,33 +81,34 @@ struct ReduceScatterAllGather {
         Shard const part = piece(owner, chunk);
         lane.copy_to_mailbox(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin,
                              part.size());
-        lane.post_contribution(owner, step(chunk));
       });
+      lane.post_contributions(step(chunk));
       lane.ring(NRanks);
     }
 
     CHEVRON_HD void reduce(Epoch chunk) const {
+      if (!lane.await_contributions(step(chunk))) return;
       Shard const mine = piece(lane.rank(), chunk);
-      PerRank<T const*, NRanks> from{};
-      from[lane.rank()] = call.in + mine.begin;
-      lane.for_each_peer([&](int peer) {
-        if (lane.ok()) lane.await_contribution(peer, step(chunk));
-        from[peer] = lane.template contribution_from<T>(peer, step(chunk));
-      });
-      if (!lane.ok()) return;
+      PerRank<T const*, NRanks> from;
+      for (int rank = 0; rank < NRanks;
+           ++rank) {  // by a constant index each, so that the pointers stay in registers
+        from[rank] = rank == lane.rank() ? call.in + mine.begin
+                                         : lane.template contribution_from<T>(rank, step(chunk));
+      }
       T* const result = call.out + mine.begin;
-      detail::reduce_to_all<Op>(lane, from, PerRank<T*, 1>{{result}}, mine.size(), mine.begin, call.epilogue,
-                                Stores::temporal);
+      detail::reduce_to_all<Op>(lane, Workers::this_lane, from, PerRank<T*, 1>{{result}}, mine.size(),
+                                mine.begin, call.epilogue, Stores::temporal);
+      if (!lane.agree()) return;  // the threads of a lane copy what others of it have reduced
       lane.for_each_peer([&](int peer) {
         lane.copy_to_mailbox(lane.template result_at<T>(peer, step(chunk)), result, mine.size());
-        lane.post_result(peer, step(chunk));
       });
+      lane.post_results(step(chunk));
       lane.ring(NRanks);
     }
 
     CHEVRON_HD void gather(Epoch chunk) const {
+      if (!lane.await_results(step(chunk))) return;
       lane.for_each_peer([&](int owner) {
-        if (!lane.ok() || !lane.await_result(owner, step(chunk))) return;
         Shard const part = piece(owner, chunk);
         lane.copy_from_mailbox(call.out + part.begin, lane.template result_from<T>(owner, step(chunk)),
                                part.size());
@@ -117,5 +118,7 @@ struct ReduceScatterAllGather {
 };
 
 }  // namespace chevron
+
+CHEVRON_BODIES_END
 
 #endif

@@ -20,6 +20,8 @@
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
 
+CHEVRON_BODIES_BEGIN
+
 namespace chevron {
 
 //! @brief All-reduce as a fused reduce-scatter and all-gather on the callers' buffers.
@@ -39,7 +41,7 @@ struct ReduceScatterAllGatherZeroCopy {
 
   template <class Lane>
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
-    auto const all = lane.template arrive<T>(call);
+    auto const all = lane.template arrive<T>(call, 1);
     if (!lane.ok()) return;
     if (!all.direct()) return lane.fail(Errc::not_in_window, all.outside);
     move(lane, call, all);
@@ -49,16 +51,17 @@ struct ReduceScatterAllGatherZeroCopy {
   template <class Lane>
   CHEVRON_HD static void move(Lane& lane, Call<T, E> const& call, Arrival<T, NRanks> const& all) {
     Shard const shard = shard_of<NRanks>(call.count, lane.rank(), Lane::template granule<T>);
-    Shard const mine = lane.template share_of<T>(shard);
-    if (!mine.empty()) {
-      detail::reduce_to_all<Op>(lane, detail::advanced(all.in, mine.begin),
-                                detail::advanced(all.out, mine.begin), mine.size(), mine.begin, call.epilogue,
-                                call.stores);
+    if (!shard.empty()) {
+      detail::reduce_to_all<Op>(lane, Workers::all_lanes, detail::advanced(all.in, shard.begin),
+                                detail::advanced(all.out, shard.begin), shard.size(), shard.begin,
+                                call.epilogue, call.stores);
     }
     lane.depart(call.stores);
   }
 };
 
 }  // namespace chevron
+
+CHEVRON_BODIES_END
 
 #endif

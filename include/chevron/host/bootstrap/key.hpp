@@ -23,6 +23,8 @@ namespace chevron {
 //! argument, in the environment.
 class SharedMemoryKey {
  public:
+  using Bytes = std::array<std::uint8_t, 16>;
+
   //! Draws a key from the system's random numbers.
   [[nodiscard]] static SharedMemoryKey random() {
     SharedMemoryKey key;
@@ -31,6 +33,14 @@ class SharedMemoryKey {
       ssize_t const got = ::getrandom(key.bytes_.data() + filled, key.bytes_.size() - filled, 0);
       if (got > 0) filled += static_cast<std::size_t>(got);
     }
+    return key;
+  }
+
+  //! The key as bytes, and back.
+  [[nodiscard]] Bytes const& bytes() const { return bytes_; }
+  [[nodiscard]] static SharedMemoryKey of(Bytes const& bytes) {
+    SharedMemoryKey key;
+    key.bytes_ = bytes;
     return key;
   }
 
@@ -72,7 +82,7 @@ class SharedMemoryKey {
     return -1;
   }
 
-  std::array<std::uint8_t, 16> bytes_{};
+  Bytes bytes_{};
 };
 
 }  // namespace chevron

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_COLLECTIVE_ALL_REDUCE_CUH
+#define CHEVRON_COLLECTIVE_ALL_REDUCE_CUH
+
+//! @file
+//! The all-reduce calls that users make on devices.
+
+#include <chevron/collective/all_reduce.hpp>
+#include <chevron/collective/call_fits.hpp>
+#include <chevron/collective/chosen_body.hpp>
+#include <chevron/collective/run_all_reduce.hpp>
+#include <chevron/collective/run_on_device.cuh>
+#include <chevron/core/call.hpp>
+#include <chevron/core/op.hpp>
+#include <chevron/core/result.hpp>
+#include <chevron/epilogue/identity.hpp>
+#include <chevron/host/communicator.hpp>
+#include <chevron/select/selector.hpp>
+#include <chevron/transport/concept.hpp>
+#include <chevron/transport/cuda_kernels.cuh>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <type_traits>
+#include <vector>
+
+namespace chevron {
+
+//! @brief A selector together with the epilogue that calls on it will have: for naming what is to be loaded.
+template <class Choice, class E>
+struct WithEpilogue {};
+
+namespace detail {
+
+template <class Algorithm, int Packs>
+struct AlgorithmTraits<InFlight<Algorithm, Packs>> : AlgorithmTraits<Algorithm> {};
+
+//! @brief A named algorithm is one kernel.
+template <class Choice, class Transport>
+requires(AlgorithmTraits<Choice>::ranks == Transport::ranks) struct KernelsOf<Choice, Transport> {
+  using Traits = AlgorithmTraits<Choice>;
+  static void add_to(std::vector<void const*>& kernels) {
+    if constexpr (AlgorithmFitsTransport<Choice, Transport>::value) {
+      kernels.push_back(
+          kernel_of<Transport, Anywhere<Choice>, typename Traits::Element, typename Traits::Epilogue>());
+    }
+  }
+};
+
+//! @brief A selector is one kernel for each pair of algorithms that it can choose, element and operation.
+template <class Table, class Ranks, class... Ts, class... Ops, class E, class Transport>
+struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>, E>, Transport> {
+  using Choice = Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>;
+  static_assert(Choice::Ranks::contains(Transport::ranks),
+                "chevron: a selector's RankCounts must contain the transport's rank count; got a Transport "
+                "with another one; "
+                "see chevron/select/selector.hpp");
+  static void add_to(std::vector<void const*>& kernels) { (add_element<Ts>(kernels), ...); }
+
+ private:
+  template <class T>
+  static void add_element(std::vector<void const*>& kernels) {
+    (add_operation<T, Ops>(kernels), ...);
+  }
+  template <class T, class Op>
+  static void add_operation(std::vector<void const*>& kernels) {
+    constexpr int ranks = Transport::ranks;
+    for_each_pair<Choice, ranks, T, Transport::every_pointer_is_in_a_window>(
+        [&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
+          kernels.push_back(kernel_of<Transport, body_for_t<A, B, ranks, T, Op, E>, T, E>());
+        });
+  }
+};
+template <class Table, class Ranks, class Types, class Ops, class Transport>
+struct KernelsOf<Selector<Table, Ranks, Types, Ops>, Transport>
+    : KernelsOf<WithEpilogue<Selector<Table, Ranks, Types, Ops>, Identity>, Transport> {};
+
+template <class Selector, class Reachable, class Transport, class T, class Op, class E>
+[[nodiscard]] Result<void> all_reduce_selected_on_device(Communicator<Transport> const& communicator,
+                                                         Call<T, E> call, cudaStream_t stream, Op) {
+  constexpr int ranks = Transport::ranks;
+  constexpr bool everywhere = Transport::every_pointer_is_in_a_window;
+  constexpr std::uint32_t by_selector = hash32("all_reduce by selector");
+  auto const chosen = Chosen::by<Selector, T, Op>(ranks, call.count * sizeof(T), everywhere);
+  auto const identity = identity_of<T, Op, E, by_selector, Selector::fingerprint()>(call.count);
+  Result<void> result;
+  for_each_pair<Reachable, ranks, T, everywhere>([&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
+    if (!chosen.is(A, B)) return;
+    // Where the buffers lie is known on the device alone; most lie in windows.
+    CudaGeometry const& geometry = chosen.in_windows.cuda;
+    result = run_on_device<body_for_t<A, B, ranks, T, Op, E>>(communicator, all_reduce_name, identity, call,
+                                                              stream, geometry);
+  });
+  return result;
+}
+
+}  // namespace detail
+
+//! @brief Reduces one buffer per rank, element by element in rank order, and gives every rank the result.
+//! @tparam Choice   a Selector, which chooses by size, or an algorithm; it was named when the communicator was made
+//! @param in        [count] elements on each rank
+//! @param out       [count]; `in` itself, or a buffer that does not overlap it
+//! @param stream    of the rank's device; may be capturing. It must be there until the communicator's next call, which
+//!                  follows this one also on another stream
+//! @param operation Sum{}, Prod{}, Min{}, Max{}, Avg{} or one's own
+//! @param epilogue  applied to each reduced value before it is rounded; the same on all ranks
+//! @param geometry  for a named algorithm, how it is launched; the same on all ranks
+//! Memory: on the device, aligned to the element; buffers in windows are used in place, others go through the mailboxes
+//! Sync:   collective and stream-ordered: in must be ready, and out may be used, in the order of the stream
+//! Errors: at once: null_pointer, misaligned, size_overflow, buffers_overlap, concurrent_use, not_loaded, cuda, and what
+//!         ended the communicator earlier. On the device: timeout, unknown_window, buffers_overlap, aborted and the
+//!         mismatches of count, element, operation, algorithm and table, which end the communicator on all ranks and are
+//!         told by its next call and by status()
+//! Cost:   one kernel; see the algorithms
+template <class Choice, DeviceTransport Transport, class T, class Op = detail::operation_of_t<Choice>,
+          class E = Identity>
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator,
+                                      std::type_identity_t<T> const* in, T* out, std::size_t count,
+                                      cudaStream_t stream, Op operation = {}, E const& epilogue = {},
+                                      CudaGeometry const& geometry = {}) {
+  Call<T, E> call{.in = in, .out = out, .count = count, .epilogue = epilogue};
+  if constexpr (is_selector<Choice>) {
+    if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
+      return detail::all_reduce_selected_on_device<Choice, Choice>(communicator, call, stream, operation);
+    } else {
+      return {};
+    }
+  } else if constexpr (detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
+    auto const identity = detail::identity_of<T, Op, E, hash32(Choice::name), 0>(count);
+    return detail::run_on_device<detail::Anywhere<Choice>>(communicator, detail::all_reduce_name, identity,
+                                                           call, stream, geometry);
+  } else {
+    return {};
+  }
+}
+
+//! @brief The same for a count that is known when the program is compiled: the compiler chooses.
+template <class Selector, class Size, DeviceTransport Transport, class T, class Op = Sum, class E = Identity>
+requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> const& communicator,
+                                                       std::type_identity_t<T> const* in, T* out,
+                                                       cudaStream_t stream, Op operation = {},
+                                                       E const& epilogue = {}) {
+  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E>()) {
+    return detail::all_reduce_selected_on_device<Selector, detail::AtCount<Selector, T, Size::value>>(
+        communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue}, stream,
+        operation);
+  } else {
+    return {};
+  }
+}
+
+}  // namespace chevron
+
+#endif

@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef CHEVRON_TRANSPORT_CUDA_LANE_CUH
+#define CHEVRON_TRANSPORT_CUDA_LANE_CUH
+
+//! @file
+//! The lane of a GPU: what an algorithm's body calls. A thread block of one rank, talking with the same block of its peers
+//! through device memory that all of them reach. All threads of the block call everything together.
+
+#include <chevron/core/call.hpp>
+#include <chevron/core/error.hpp>
+#include <chevron/core/requirements.hpp>
+#include <chevron/core/shard.hpp>
+#include <chevron/transport/cuda_segment.hpp>
+#include <chevron/transport/cuda_wait.cuh>
+
+#include <cuda/std/utility>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace chevron {
+
+namespace detail {
+
+template <std::size_t SizeBytes>
+struct BitsOf;
+template <>
+struct BitsOf<1> {
+  using type = std::uint8_t;
+};
+template <>
+struct BitsOf<2> {
+  using type = std::uint16_t;
+};
+template <>
+struct BitsOf<4> {
+  using type = std::uint32_t;
+};
+template <>
+struct BitsOf<8> {
+  using type = std::uint64_t;
+};
+//! @brief The word that holds an element.
+template <std::size_t SizeBytes>
+using bits_of = typename BitsOf<SizeBytes>::type;
+
+}  // namespace detail
+
+//! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
+template <int Size>
+struct CudaPacketAt {
+  static constexpr int size = Size;
+  unsigned packet;    //!< the packet's number within the step
+  std::size_t index;  //!< the first element
+  int valid = Size;   //!< elements that are there; fewer than Size in the last packet
+};
+
+//! @tparam Scope          device where all ranks are on one device, system elsewhere
+//! @tparam Reach          what a pointer tells a peer
+//! @tparam PacksInFlight  packs that a thread loads before it stores the first
+template <int NRanks, cuda::thread_scope Scope, WindowReach Reach, int PacksInFlight>
+class CudaLane : public CudaWait<NRanks, Scope> {
+  using Wait = CudaWait<NRanks, Scope>;
+  using typename Wait::Access;
+  using typename Wait::Patience;
+
+ public:
+  using typename Wait::View;
+
+  static constexpr int ranks = NRanks;
+  static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
+  static constexpr std::size_t pack_bytes = 16;
+
+  //! Elements per line: shards and shares begin at multiples of it.
+  template <class T>
+  static constexpr std::size_t granule = CudaSegmentLayout::line / sizeof(T);
+  template <class T>
+  static constexpr int pack_size = static_cast<int>(pack_bytes / sizeof(T));
+
+  //! @brief What the threads of a lane share: where each rank's buffers lie.
+  struct Shared {
+    union {
+      std::uint32_t words[NRanks][CudaInbox::location_words + 1];
+      std::uint64_t buffers[NRanks][3];
+    };
+  };
+
+  //! How a loop is cut into packs: `head` elements before the first whole pack, then `packs`. This lane begins with pack
+  //! `first` + its thread's number and goes on in steps of `stride`.
+  template <class T>
+  struct Packing {
+    std::size_t size;
+    std::size_t head;
+    std::size_t packs;
+    std::size_t first;
+    std::size_t stride;
+  };
+
+  CHEVRON_DEVICE CudaLane(View const& view, CallGreeting const& greeting, CudaManner manner, Shared& shared)
+      : Wait(view, greeting, manner), shared_(shared) {}
+
+  //! The part of a range that this lane works on, the same on every rank.
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE Shard share_of(Shard whole) const {
+    return part_of(whole, static_cast<int>(gridDim.x), this->lane(), granule<T>);
+  }
+
+  // ---- windows: load from all, store to all
+
+  //! Publishes where my buffers lie and learns where everybody's do.
+  //! Sync:   every rank has arrived; what it wrote to its buffers before is visible to loads that go past the first cache
+  //! Errors: unknown_window, buffers_overlap; look at ok() afterwards
+  //! @param steps  that the call takes in all, 0 where that is not known yet
+  template <class T, class Epilogue>
+  CHEVRON_DEVICE Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call, Epoch steps = 0) {
+    constexpr int words = CudaInbox::location_words;
+    int const thread = static_cast<int>(threadIdx.x);
+    int const word = thread % words;
+    std::uint32_t const mine =
+        word == words - 1 ? this->greeting_digest() : location_word(call.in_at, call.out_at, word);
+    int const peer = this->peer_number(min(thread / words, NRanks - 2));
+    std::uint64_t& to = this->inbox_at(peer).arrival[word];
+    std::uint64_t const& from = this->inbox_from(peer).arrival[word];
+    bool const is_formal = this->ordering() == Ordering::formal;
+    bool const has_peer = thread < (NRanks - 1) * words;
+    if (steps != 0) this->begin(steps);
+    this->begin_step();
+    // Worked out before the wait.
+    asm volatile("" ::"l"(&to), "l"(&from), "l"(this->word_of(mine)));
+    this->wait_for_data();
+    if (has_peer && is_formal) Access::store_release(to, this->word_of(mine));
+    if (has_peer && !is_formal) Access::store_relaxed(to, this->word_of(mine));
+    this->open();
+    if (has_peer) {
+      std::uint64_t const seen = is_formal ? this->template await<true>(from, peer) : this->await(from, peer);
+      shared_.words[peer][word] = static_cast<std::uint32_t>(seen);
+      if (word == words - 1 && this->ok() && static_cast<std::uint32_t>(seen) != mine)
+        this->tell_difference(peer);
+    } else if (thread < NRanks * words) {
+      shared_.words[this->rank()][word] = mine;
+    }
+    Arrival<T, NRanks> all;
+    if (!this->agree()) return all;
+    if (steps != 0) {  // all peers have been heard
+      this->write_steps(this->epoch());
+      this->let_go();
+    }
+    int unknown = -1;
+    for_each_rank([&]<int Rank>() { note_buffers<Rank>(all, call.count * sizeof(T), unknown); });
+    if (unknown >= 0) this->fail(Errc::unknown_window, unknown);
+    if (all.direct()) refuse_overlaps(all, call.count * sizeof(T));
+    return all;
+  }
+
+  //! Sync: my loads and stores are done and visible; so are everybody's once the kernel has ended.
+  //! @param wrote  whether this algorithm writes peers' memory
+  CHEVRON_DEVICE void depart(Stores /*stores*/, Wrote wrote = Wrote::all) {
+    __syncthreads();
+    this->write_steps(this->epoch());
+    this->let_go();
+    int const thread = static_cast<int>(threadIdx.x);
+    if (thread >= NRanks - 1 || !this->ok()) return;
+    int const peer = this->peer_number(thread);
+    std::uint64_t& to = this->inbox_at(peer).departure;
+    std::uint64_t const& from = this->inbox_from(peer).departure;
+    if (this->ordering() == Ordering::relaxed && wrote == Wrote::own) {
+      // What was loaded has been used by now, or the stores before the barrier could not have been made.
+      Access::store_relaxed(to, this->word_of(0));
+      this->await(from, peer);
+    } else {
+      Access::store_release(to, this->word_of(0));
+      this->template await<true>(from, peer);
+    }
+  }
+
+  //! How a loop over `size` elements of these buffers is cut into packs: whole ones where all buffers are aligned alike.
+  template <class T, int Sources, int Targets>
+  [[nodiscard]] CHEVRON_DEVICE Packing<T> packing_of(PerRank<T const*, Sources> const& from,
+                                                     PerRank<T*, Targets> const& to, std::size_t size,
+                                                     Workers workers) const {
+    unsigned const first = misalignment(from[0]);
+    unsigned differences = 0;
+#pragma unroll
+    for (int i = 1; i < Sources; ++i) differences |= misalignment(from[i]) ^ first;
+#pragma unroll
+    for (int i = 0; i < Targets; ++i) differences |= misalignment(to[i]) ^ first;
+    std::size_t head = size;
+    std::size_t packs = 0;
+    if (differences == 0) {
+      head = (pack_bytes - first) % pack_bytes / sizeof(T);
+      head = head < size ? head : size;
+      packs = (size - head) / static_cast<std::size_t>(pack_size<T>);
+    }
+    bool const all_lanes = workers == Workers::all_lanes;
+    std::size_t const threads = blockDim.x;
+    return {size, head, packs, (all_lanes ? blockIdx.x * threads : 0) + threadIdx.x,
+            all_lanes ? gridDim.x * threads : threads};
+  }
+
+  //! Runs `store(at, load(at))` for every pack of a packing. Several packs are loaded before the first is stored.
+  template <class T, class Load, class Store>
+  CHEVRON_DEVICE void for_each_pack(Packing<T> packing, Stores /*stores*/, Load&& load, Store&& store) {
+    constexpr int whole = pack_size<T>;
+    std::size_t i = packing.first;
+    if constexpr (PacksInFlight > 1) {
+      std::size_t const last = (PacksInFlight - 1) * packing.stride;
+      for (; i + last < packing.packs; i += PacksInFlight * packing.stride) {
+        decltype(load(At<whole>{})) all[PacksInFlight];
+#pragma unroll
+        for (int k = 0; k < PacksInFlight; ++k)
+          all[k] = load(At<whole>{packing.head + (i + k * packing.stride) * whole});
+        hold(all);
+#pragma unroll
+        for (int k = 0; k < PacksInFlight; ++k)
+          store(At<whole>{packing.head + (i + k * packing.stride) * whole}, all[k]);
+      }
+    }
+#pragma unroll 1
+    for (; i < packing.packs; i += packing.stride) {
+      At<whole> const at{packing.head + i * whole};
+      decltype(load(at)) all[1] = {load(at)};
+      hold(all);
+      store(at, all[0]);
+    }
+    // One by one: what comes before the first pack, and after the last.
+    std::size_t const tail_at = packing.head + packing.packs * whole;
+    std::size_t const rest = packing.head + (packing.size - tail_at);
+#pragma unroll 1
+    for (i = packing.first; i < rest; i += packing.stride) {
+      At<1> const at{i < packing.head ? i : tail_at + (i - packing.head)};
+      store(at, load(at));
+    }
+  }
+
+  template <class T, int Size, Stores Kind>
+  [[nodiscard]] CHEVRON_DEVICE PerRank<Pack<T, Size>, NRanks> load_all(PerRank<T const*, NRanks> const& from,
+                                                                       At<Size, Kind> at) const {
+    PerRank<Pack<T, Size>, NRanks> all;
+#pragma unroll
+    for (int rank = 0; rank < NRanks; ++rank) all[rank] = load_from_peer<Size>(from[rank] + at.index);
+    return all;
+  }
+
+  template <class T, int Targets, int Size, Stores Kind>
+  CHEVRON_DEVICE void store_all(PerRank<T*, Targets> const& to, At<Size, Kind> at,
+                                Pack<T, Size> const& pack) const {
+#pragma unroll
+    for (int rank = 0; rank < Targets; ++rank) store_vector(to[rank] + at.index, pack);
+  }
+
+  // ---- packets: push to all, receive from all. A packet is a pack in two instructions of two flagged words each.
+
+  //! Elements that one step of packets carries.
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE std::size_t packet_capacity() const {
+    return this->view().layout.packet_bytes() / sizeof(T);
+  }
+
+  //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data meet. Packet
+  //! i is handled by the same thread on all ranks and in all steps, which orders its uses.
+  template <class T, class Body>
+  CHEVRON_DEVICE void for_each_packet(Shard part, Body&& body) {
+    constexpr unsigned size = pack_size<T>;
+    auto const elements = static_cast<unsigned>(part.size());  // of one step
+    unsigned const packets = elements == 0 ? 1 : (elements + size - 1) / size;
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < packets && this->ok(); i += blockDim.x) {
+      unsigned const left = elements - i * size;
+      body(CudaPacketAt<static_cast<int>(size)>{i, part.begin + i * size, static_cast<int>(min(left, size))});
+    }
+  }
+
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_DEVICE Pack<T, Size> load(T const* buffer, CudaPacketAt<Size> at) {
+    T const* const from = buffer + at.index;
+    this->wait_for_data();
+    if (at.valid == Size && misalignment(from) == 0) return load_vector<Size>(from);
+    return load_elements<Size>(from, at.valid);
+  }
+  template <class T, int Size>
+  CHEVRON_DEVICE void store(T* buffer, CudaPacketAt<Size> at, Pack<T, Size> const& pack) const {
+    T* const to = buffer + at.index;
+    if (at.valid == Size && misalignment(to) == 0) return store_vector(to, pack);
+    store_elements(to, at.valid, pack);
+  }
+
+  //! Writes one packet into a peer's mailbox, data and flags together; or into every peer's. `step` counts on from this
+  //! step.
+  template <class T, int Size>
+  CHEVRON_DEVICE void push_to(int peer, CudaPacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+    if (goes_bare<T>()) {
+      auto data = detail::bit_cast<ulonglong2>(pack);
+      data = {Sentinel::avoid(data.x), Sentinel::avoid(data.y)};
+      return Access::store_pair_relaxed(bare_packet(this->inbox_at(peer), at.packet), data);
+    }
+    auto const data = detail::bit_cast<uint4>(pack);
+    std::byte* const to = packet(this->inbox_at(peer), at.packet, step);
+    Access::store_pair_relaxed(to, {this->word_of(data.x, step), this->word_of(data.y, step)});
+    Access::store_pair_relaxed(to + 16, {this->word_of(data.z, step), this->word_of(data.w, step)});
+  }
+  template <class T, int Size>
+  CHEVRON_DEVICE void push_to_all(CudaPacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
+#pragma unroll
+    for (int i = 0; i < NRanks - 1; ++i) push_to(this->peer_number(i), at, pack, step);
+  }
+
+  //! The packets are looked at as they are received.
+  template <class T>
+  CHEVRON_DEVICE void await_packets(Shard /*part*/) const {}
+
+  //! Waits for one packet of a peer. Look at ok() before using it.
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_DEVICE Pack<T, Size> receive_from(int peer, CudaPacketAt<Size> at, Epoch step = 0) {
+    Patience patience;
+    if (goes_bare<T>()) {
+      std::byte* const from = bare_packet(this->inbox_from(peer), at.packet);
+      for (;;) {
+        ulonglong2 const data = Access::load_pair_relaxed(from);
+        if (data.x != Sentinel::word && data.y != Sentinel::word) {
+          // Empty again by the end of this kernel, and so before the peer can be two calls on.
+          Access::store_pair_relaxed(from, {Sentinel::word, Sentinel::word});
+          return detail::bit_cast<Pack<T, Size>>(data);
+        }
+        if (!this->keep_waiting(patience, peer)) return {};
+      }
+    }
+    std::byte const* const from = packet(this->inbox_from(peer), at.packet, step);
+    auto const is_here = [&](std::uint64_t word) {
+      return static_cast<Epoch>(word >> 32) == this->epoch() + step;
+    };
+    for (;;) {
+      ulonglong2 const a = Access::load_pair_relaxed(from);
+      ulonglong2 const b = Access::load_pair_relaxed(from + 16);
+      if (is_here(a.x) && is_here(a.y) && is_here(b.x) && is_here(b.y)) {
+        return detail::bit_cast<Pack<T, Size>>(uint4{low(a.x), low(a.y), low(b.x), low(b.y)});
+      }
+      if (!this->keep_waiting(patience, peer)) return {};
+    }
+  }
+
+  //! Waits for one packet of every peer. `own` stands for this rank's own. Look at ok() before using it.
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_DEVICE PerRank<Pack<T, Size>, NRanks> receive_from_all(CudaPacketAt<Size> at,
+                                                                               Pack<T, Size> const& own) {
+    PerRank<Pack<T, Size>, NRanks> all;
+#pragma unroll
+    for (int rank = 0; rank < NRanks; ++rank) {
+      all[rank] = rank == this->rank() ? own : receive_from<T>(rank, at);
+    }
+    return all;
+  }
+
+  // ---- mailbox: chunks pushed to their owners, results pushed back
+
+  //! Elements of one chunk.
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE std::size_t chunk_capacity() const {
+    return this->view().layout.chunk_bytes() / sizeof(T);
+  }
+
+  //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this step.
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE T* contribution_at(int owner, Epoch step) const {
+    return in_inbox<T>(this->inbox_at(owner), this->view().layout.contributions_at(parity(step)));
+  }
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE T const* contribution_from(int source, Epoch step) const {
+    return in_inbox<T>(this->inbox_from(source), this->view().layout.contributions_at(parity(step)));
+  }
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE T* result_at(int peer, Epoch step) const {
+    return in_inbox<T>(this->inbox_at(peer), this->view().layout.results_at(parity(step)));
+  }
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE T const* result_from(int owner, Epoch step) const {
+    return in_inbox<T>(this->inbox_from(owner), this->view().layout.results_at(parity(step)));
+  }
+
+  template <class T>
+  CHEVRON_DEVICE void copy_to_mailbox(T* to, T const* from, std::size_t count) {
+    this->wait_for_data();
+    copy<false>(to, from, count);
+  }
+  template <class T>
+  CHEVRON_DEVICE void copy_from_mailbox(T* to, T const* from, std::size_t count) const {
+    copy<true>(to, from, count);
+  }
+
+  //! Sync: what this lane wrote into the peers' mailboxes is visible to them once they have waited for the same step.
+  CHEVRON_DEVICE void post_contributions(Epoch step) {
+    post(step, [](CudaInbox& to, Epoch parity) -> std::uint64_t& { return to.contribution[parity]; });
+  }
+  CHEVRON_DEVICE void post_results(Epoch step) {
+    post(step, [](CudaInbox& to, Epoch parity) -> std::uint64_t& { return to.result[parity]; });
+  }
+  CHEVRON_DEVICE bool await_contributions(Epoch step) {
+    return await_all(
+        step, [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.contribution[parity]; });
+  }
+  CHEVRON_DEVICE bool await_results(Epoch step) {
+    return await_all(step,
+                     [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.result[parity]; });
+  }
+
+  //! Calls `visit(peer)` for every rank but this one, beginning with the next.
+  template <class Visit>
+  CHEVRON_DEVICE void for_each_peer(Visit&& visit) const {
+    for (int i = 0; i < NRanks - 1; ++i) visit(this->peer_number(i));
+  }
+
+ private:
+  //! Calls `visit.template operator()<rank>()` for every rank: what is indexed by a constant stays in registers.
+  template <class Visit>
+  CHEVRON_DEVICE static void for_each_rank(Visit&& visit) {
+    [&]<int... Rs>(cuda::std::integer_sequence<int, Rs...>) { (visit.template operator()<Rs>(), ...); }
+    (cuda::std::make_integer_sequence<int, NRanks>{});
+  }
+
+  [[nodiscard]] CHEVRON_DEVICE Epoch parity(Epoch step) const { return (this->epoch() + step) & 1; }
+  [[nodiscard]] CHEVRON_DEVICE static std::uint32_t low(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word);
+  }
+  [[nodiscard]] CHEVRON_DEVICE static unsigned misalignment(void const* buffer) {
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(buffer) % pack_bytes);
+  }
+
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE static T* in_inbox(CudaInbox& inbox, std::uint32_t at) {
+    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(&inbox) + at);
+  }
+  [[nodiscard]] CHEVRON_DEVICE std::byte* packet(CudaInbox& inbox, unsigned number, Epoch step) const {
+    return in_inbox<std::byte>(inbox, this->view().layout.packets_at(parity(step)) + 32 * number);
+  }
+
+  //! Packets without flags, for calls of one step: within a call nothing says when a word is empty again.
+  template <class T>
+  [[nodiscard]] CHEVRON_DEVICE bool goes_bare() const {
+    if constexpr (has_sentinel(ElementTraits<T>::kind)) return this->is_single_step();
+    return false;
+  }
+  [[nodiscard]] CHEVRON_DEVICE std::byte* bare_packet(CudaInbox& inbox, unsigned number) const {
+    return in_inbox<std::byte>(inbox, this->view().layout.bare_packets_at(this->call_parity()) + 16 * number);
+  }
+
+  // ---- where buffers lie: an offset of 48 bits with 16 of the window's number, in two words each
+
+  [[nodiscard]] CHEVRON_DEVICE static std::uint32_t location_word(Location in, Location out, int word) {
+    std::uint64_t const offset = word < 2 ? in.offset : out.offset;
+    auto const high = static_cast<std::uint32_t>(offset >> 32);
+    if ((word & 1) == 0) return static_cast<std::uint32_t>(offset);
+    if constexpr (Reach == WindowReach::everywhere) return high;
+    return high | (word < 2 ? in.window : out.window) << 16;
+  }
+
+  template <int Rank, class T>
+  CHEVRON_DEVICE void note_buffers(Arrival<T, NRanks>& all, std::size_t size_bytes, int& unknown) const {
+    std::uint64_t const in = shared_.buffers[Rank][0];
+    std::uint64_t const out = shared_.buffers[Rank][1];
+    if constexpr (Reach == WindowReach::everywhere) {
+      all.in[Rank] = reinterpret_cast<T const*>(in);
+      all.out[Rank] = reinterpret_cast<T*>(out);
+    } else {
+      bool const direct = in >> 48 != nowhere && out >> 48 != nowhere;
+      all.in[Rank] = reinterpret_cast<T const*>(direct ? resolve(Rank, in, size_bytes) : nullptr);
+      all.out[Rank] = reinterpret_cast<T*>(direct ? resolve(Rank, out, size_bytes) : nullptr);
+      if (!direct) all.outside = Rank;
+      if (direct && size_bytes != 0 && (all.in[Rank] == nullptr || all.out[Rank] == nullptr)) unknown = Rank;
+    }
+  }
+
+  static constexpr std::uint64_t nowhere = Location::nowhere & 0xffff;
+
+  [[nodiscard]] CHEVRON_DEVICE std::byte* resolve(int rank, std::uint64_t location,
+                                                  std::size_t size_bytes) const {
+    std::uint64_t const offset = location & 0xffff'ffff'ffff;
+    if constexpr (Reach != WindowReach::by_table) {
+      return reinterpret_cast<std::byte*>(offset);
+    } else {
+      View const& view = this->view();
+      std::uint64_t const number = location >> 48;
+      if (number >= view.window_count) return nullptr;
+      CudaWindow<NRanks> const& window = view.windows[number];
+      std::uint64_t const size = window.size_bytes[rank];
+      if (offset > size || size_bytes > size - offset) return nullptr;
+      return window.base[rank] + offset;
+    }
+  }
+
+  //! A rank's output must be nobody else's buffer. Each rank checks its own against all others', a thread for each, and goes
+  //! on: what ranks do to their own buffers meanwhile is theirs, and the communicator is over.
+  template <class T>
+  CHEVRON_DEVICE void refuse_overlaps(Arrival<T, NRanks> const& all, std::size_t size_bytes) const {
+    int const other = static_cast<int>(blockDim.x) - 1 - static_cast<int>(threadIdx.x);
+    if (other >= NRanks || other == this->rank()) return;
+    auto const at = [&](int rank, int buffer) {
+      std::uint64_t const from = shared_.buffers[rank][buffer];
+      return Reach == WindowReach::by_table ? reinterpret_cast<std::uint64_t>(resolve(rank, from, size_bytes))
+                                            : from & 0xffff'ffff'ffff;
+    };
+    auto const overlap = [&](std::uint64_t a, std::uint64_t b) {
+      return a < b + size_bytes && b < a + size_bytes;
+    };
+    std::uint64_t const my_in = at(this->rank(), 0);
+    std::uint64_t const my_out = at(this->rank(), 1);
+    std::uint64_t const its_in = at(other, 0);
+    std::uint64_t const its_out = at(other, 1);
+    if (overlap(my_out, its_in) || overlap(my_out, its_out) || overlap(my_in, its_out)) {
+      this->report(Errc::buffers_overlap, other);
+    }
+  }
+
+  // ---- moving packs
+
+  //! All of this is loaded before any of it is used: else the compiler would save registers by loading one after the other.
+  template <int K, class T, int Size>
+  CHEVRON_DEVICE static void hold(PerRank<Pack<T, Size>, NRanks> (&all)[K]) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) {
+#pragma unroll
+      for (int rank = 0; rank < NRanks; ++rank) {
+        auto words = detail::bit_cast<uint4>(all[k][rank]);
+        asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
+        all[k][rank] = detail::bit_cast<Pack<T, Size>>(words);
+      }
+    }
+  }
+
+  template <int Size, class T>
+  [[nodiscard]] CHEVRON_DEVICE static Pack<T, Size> load_from_peer(T const* from) {
+    if constexpr (sizeof(T) * Size == pack_bytes) {
+      return detail::bit_cast<Pack<T, Size>>(Access::load_pair_relaxed(from));
+    } else {
+      static_assert(Size == 1);
+      using Bits = detail::bits_of<sizeof(T)>;
+      return {{detail::bit_cast<T>(*reinterpret_cast<Bits const volatile*>(from))}};
+    }
+  }
+  template <int Size, class T>
+  [[nodiscard]] CHEVRON_DEVICE static Pack<T, Size> load_vector(T const* from) {
+    return detail::bit_cast<Pack<T, Size>>(*reinterpret_cast<uint4 const*>(from));
+  }
+  template <int Size, class T>
+  CHEVRON_DEVICE static void store_vector(T* to, Pack<T, Size> const& pack) {
+    if constexpr (sizeof(T) * Size == pack_bytes) {
+      *reinterpret_cast<uint4*>(to) = detail::bit_cast<uint4>(pack);
+    } else {
+      static_assert(Size == 1);
+      *to = pack.v[0];
+    }
+  }
+
+  // Packets that are cut short or lie askew. Functions of their own, since few packets do.
+  template <int Size, class T>
+  [[nodiscard]] CHEVRON_DEVICE __noinline__ static Pack<T, Size> load_elements(T const* from, int valid) {
+    if (valid == 0) return {};
+    Pack<T, Size> pack;
+    // Whole packs are reduced: an operation shall not meet values there that no rank has.
+#pragma unroll
+    for (int k = 0; k < Size; ++k) pack.v[k] = from[k < valid ? k : 0];
+    return pack;
+  }
+  template <int Size, class T>
+  CHEVRON_DEVICE __noinline__ static void store_elements(T* to, int valid, Pack<T, Size> pack) {
+#pragma unroll
+    for (int k = 0; k < Size; ++k) {
+      if (k < valid) to[k] = pack.v[k];
+    }
+  }
+
+  //! Copies with all threads of the lane; whole packs where both sides are aligned alike.
+  template <bool FromPeer, class T>
+  CHEVRON_DEVICE void copy(T* to, T const* from, std::size_t count) const {
+    constexpr int whole = pack_size<T>;
+    std::size_t done = 0;
+    if (misalignment(from) == 0 && misalignment(to) == 0) {
+      std::size_t const packs = count / whole;
+      for (std::size_t i = threadIdx.x; i < packs; i += blockDim.x) {
+        if constexpr (FromPeer) {
+          store_vector(to + i * whole, load_from_peer<whole>(from + i * whole));
+        } else {
+          store_vector(to + i * whole, load_vector<whole>(from + i * whole));
+        }
+      }
+      done = packs * whole;
+    }
+    for (std::size_t i = done + threadIdx.x; i < count; i += blockDim.x) {
+      to[i] = FromPeer ? load_from_peer<1>(from + i).v[0] : from[i];
+    }
+  }
+
+  template <class Flag>
+  CHEVRON_DEVICE void post(Epoch step, Flag&& flag) {
+    __syncthreads();  // what the threads of the lane wrote is thread i's to release
+    int const i = static_cast<int>(threadIdx.x);
+    if (i < NRanks - 1) {
+      CudaInbox& to = this->inbox_at(this->peer_number(i));
+      Access::store_release(flag(to, parity(step)), this->word_of(0, step));
+    }
+  }
+  template <class Flag>
+  CHEVRON_DEVICE bool await_all(Epoch step, Flag&& flag) {
+    int const i = static_cast<int>(threadIdx.x);
+    if (i < NRanks - 1) {
+      int const peer = this->peer_number(i);
+      this->template await<true>(flag(this->inbox_from(peer), parity(step)), peer, step);
+    }
+    return this->agree();
+  }
+
+  Shared& shared_;
+};
+
+}  // namespace chevron
+
+#endif
