@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //! @file
 //! Sentence embeddings with all-MiniLM-L6-v2, tensor-parallel over N ranks that meet through chevron.
-//! The result is checked against the same encoder on one rank and against an independent implementation.
+//! The ranks are threads or processes of this machine, or its GPUs. The result is checked against the same encoder on one
+//! rank and against an independent implementation.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "devices.hpp"
 #include "measure.hpp"
 #include "model.hpp"
 #include "ranks.hpp"
@@ -41,6 +43,7 @@ struct Arguments {
   std::vector<std::string> sentences;
   std::string file;
   std::vector<int> ranks{1, 2, 3, 4, 6, 12};
+  std::string device;
   std::string transport = "both";
   std::filesystem::path weights = "build/weights/all-MiniLM-L6-v2";
   std::filesystem::path reference;
@@ -59,7 +62,9 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::IsMember({1, 2, 3, 4, 6, 12}));
-  app.add_option("--transport", arguments.transport, "how ranks reach each other")
+  app.add_option("--device", arguments.device, "where ranks run; if not given, on GPUs where there are any")
+      ->check(CLI::IsMember({"host", "cuda"}));
+  app.add_option("--transport", arguments.transport, "how ranks on the host reach each other")
       ->check(CLI::IsMember({"host_threads", "host_shared_memory", "both"}));
   app.add_option("--weights", arguments.weights, "the folder that get_weights.sh filled, or: synthetic")
       ->capture_default_str();
@@ -109,9 +114,9 @@ void print_similarities(std::vector<std::string> const& sentences, Matrix const&
 
 struct Finished {
   int rank_count;
-  Transport transport;
+  std::string transport;
   Outcome outcome;
-  float difference;  // the largest one to TP=1
+  float difference;  // the largest one to one rank on the host
 };
 
 bool same_bits_as_others(Finished const& run, std::vector<Finished> const& all) {
@@ -120,6 +125,16 @@ bool same_bits_as_others(Finished const& run, std::vector<Finished> const& all) 
            std::memcmp(other.outcome.embeddings.data(), run.outcome.embeddings.data(),
                        run.outcome.embeddings.size() * sizeof(float)) == 0;
   });
+}
+
+//! The job on ranks that are devices.
+Outcome outcome_on_devices(Job const& job, Tensors const& tensors, int rank_count) {
+  auto const device_run = run_on_devices(job.batches, job.passes, tensors, rank_count);
+  Outcome outcome{.embeddings = Matrix(job.sentence_count(), hidden_size),
+                  .time = {device_run.total_seconds, device_run.all_reduce_seconds},
+                  .same_bits = device_run.same_bits};
+  std::ranges::copy(device_run.embeddings, outcome.embeddings.data());
+  return outcome;
 }
 
 //! Counts the failed checks and says of each, in a sentence that holds if it passed.
@@ -173,7 +188,15 @@ int run_all(Arguments const& arguments) {
   auto const file =
       is_real ? std::make_unique<SafetensorsFile>(arguments.weights / "model.safetensors") : nullptr;
   SyntheticTensors synthetic(arguments.seed);
+  Tensors const tensors = [&](std::string const& name, int rows, int columns) {
+    return file ? file->tensor(name, rows, columns) : synthetic.tensor(name, rows, columns);
+  };
   auto const model = file ? read_model(*file) : read_model(synthetic);
+  auto const on_devices = arguments.device.empty() ? has_device() : arguments.device == "cuda";
+  if (on_devices && !has_device()) {
+    std::printf("There is no GPU here, or this program was built without CUDA.\n");
+    return 77;
+  }
   Job const job{.model = model, .batches = pack(ids), .passes = arguments.passes};
   std::size_t token_count = 0, largest_batch = 0;
   for (auto const& batch : job.batches) {
@@ -187,27 +210,37 @@ int run_all(Arguments const& arguments) {
               sentences.size(), token_count, 2 * layer_count * job.batches.size(),
               largest_batch * hidden_size * sizeof(float));
 
-  std::printf("ranks  transport           ms/pass  in all-reduce  largest difference to TP=1\n");
+  // One rank, on the host: what all others are compared with.
+  std::string const yardstick = on_devices ? "the encoder on the host" : "TP=1";
+  int const decimals = on_devices ? 2 : 1;
+  std::printf("ranks  transport           ms/pass  in all-reduce  largest difference to %s\n",
+              yardstick.c_str());
   auto const alone = measure_alone(job);
-  std::printf("%5d  %-18s %8.1f %14s  %s\n", 1, "none", 1e3 * alone.time.total_seconds, "-", "-");
+  std::printf("%5d  %-18s %8.*f %14s  %s\n", 1, "none", decimals, 1e3 * alone.time.total_seconds, "-", "-");
 
   std::vector<Finished> finished;
+  auto measure_ranks = [&](int rank_count, std::string const& transport, auto&& run_job) {
+    std::printf("%5d  %-18s ", rank_count, transport.c_str());
+    std::fflush(stdout);
+    Outcome outcome = run_job();
+    auto const difference = largest_difference(outcome.embeddings, alone.embeddings);
+    std::printf("%8.*f %13.1f%%  %.1e\n", decimals, 1e3 * outcome.time.total_seconds,
+                outcome.time.all_reduce_percent(), difference);
+    finished.push_back({rank_count, transport, std::move(outcome), difference});
+  };
   for (auto const rank_count : arguments.ranks) {
-    if (rank_count == 1) continue;
+    if (on_devices)
+      measure_ranks(rank_count, "cuda_peer", [&] { return outcome_on_devices(job, tensors, rank_count); });
+    if (on_devices || rank_count == 1) continue;
     for (auto const transport : {Transport::host_threads, Transport::host_shared_memory}) {
       if (arguments.transport != "both" && arguments.transport != name_of(transport)) continue;
-      std::printf("%5d  %-18s ", rank_count, name_of(transport));
-      std::fflush(stdout);
-      auto outcome = run(job, transport, rank_count);
-      auto const difference = largest_difference(outcome.embeddings, alone.embeddings);
-      std::printf("%8.1f %13.1f%%  %.1e\n", 1e3 * outcome.time.total_seconds,
-                  outcome.time.all_reduce_percent(), difference);
-      finished.push_back({rank_count, transport, std::move(outcome), difference});
+      measure_ranks(rank_count, name_of(transport), [&] { return run(job, transport, rank_count); });
     }
   }
-  std::printf(
-      "The time in all-reduce includes the wait for slower ranks; this machine runs %u threads at once.\n",
-      std::thread::hardware_concurrency());
+  if (!on_devices)
+    std::printf(
+        "The time in all-reduce includes the wait for slower ranks; this machine runs %u threads at once.\n",
+        std::thread::hardware_concurrency());
 
   print_similarities(sentences, alone.embeddings);
 
@@ -216,16 +249,17 @@ int run_all(Arguments const& arguments) {
     char share[32];
     std::snprintf(share, sizeof share, "%.0f%%", run.outcome.time.all_reduce_percent());
     verdict.add(run.difference <= allowed_between_rank_counts,
-                "TP=" + std::to_string(run.rank_count) + " over " + name_of(run.transport) +
-                    " equals TP=1: max abs difference " + scientific(run.difference) + " (allowed " +
+                "TP=" + std::to_string(run.rank_count) + " over " + run.transport + " equals " + yardstick +
+                    ": max abs difference " + scientific(run.difference) + " (allowed " +
                     scientific(allowed_between_rank_counts) + "); " + share + " of its time was all-reduce.");
   }
   if (!finished.empty()) {
     verdict.add(std::ranges::all_of(finished, [](auto const& run) { return run.outcome.same_bits; }),
                 "The ranks of each run hold the same bits.");
-    verdict.add(
-        std::ranges::all_of(finished, [&](auto const& run) { return same_bits_as_others(run, finished); }),
-        "Runs with the same rank count give the same bits, whatever the transport.");
+    if (!on_devices)
+      verdict.add(
+          std::ranges::all_of(finished, [&](auto const& run) { return same_bits_as_others(run, finished); }),
+          "Runs with the same rank count give the same bits, whatever the transport.");
   }
 
   auto reference_file = arguments.reference;
