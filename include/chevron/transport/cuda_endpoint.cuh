@@ -30,7 +30,8 @@
 
 namespace chevron {
 
-//! @brief Makes a zeroed segment of this rank's ready: no word is written, the bare packets are empty, and the steps begin where they shall.
+//! @brief Makes a zeroed segment of this rank's ready: no word is written, the bare packets are empty, and the steps begin
+//! where they shall.
 [[nodiscard]] inline Result<void> prepare_segment(std::byte* segment, CudaSegmentLayout const& layout,
                                                   int ranks, Epoch first, cudaStream_t stream,
                                                   char const* during) {

@@ -90,7 +90,7 @@ class CudaIpc {
   //! @brief Makes this process a rank.
   //! @tparam Choices  the selectors and algorithms that calls will use: their kernels are loaded now
   //! @param device    CUDA device number in this process
-  //! Memory: device memory for mailboxes: lanes * NRanks * 4 * (packet_bytes + chunk_bytes); the table of windows
+  //! Memory: device memory for mailboxes: lanes * NRanks * (6 * packet_bytes + 4 * chunk_bytes); the table of windows
   //! Sync:   returns when all ranks have joined and have reached each other's memory
   //! Errors: bad_argument, no_device, no_peer_access, not_resident, no_memory, duplicate_rank, wrong_user, timeout (naming a
   //!         rank that did not come), peer_died, cuda, system, the configuration's mismatches

@@ -374,7 +374,9 @@ class IpcEndpoint final : public CudaEndpoint<NRanks> {
       std::byte* const word = segment_.data() + this->view_.layout.inbox_at(0, writer);
       std::uint64_t received = 0;
       status = cudaMemcpyAsync(&received, word, sizeof(received), cudaMemcpyDeviceToHost, stream_);
-      if (status == cudaSuccess) status = cudaMemsetAsync(word, 0, sizeof(received), stream_);
+      // Zero would pass for a word of epoch 0.
+      int const nothing = unwritten_byte(this->options().first_epoch - 1);
+      if (status == cudaSuccess) status = cudaMemsetAsync(word, nothing, sizeof(received), stream_);
       if (status == cudaSuccess) status = cudaStreamSynchronize(stream_);
       failed = error_in(cuda_result(status, during));
       if (!failed && received != proof_of(writer, this->rank())) {

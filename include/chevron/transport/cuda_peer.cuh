@@ -130,7 +130,7 @@ class CudaPeer {
   //! @brief Makes the communicators of all ranks: communicator r is for calls on device `devices[r]`.
   //! @tparam Choices  the selectors and algorithms that calls will use: their kernels are loaded now
   //! @param devices   CUDA device numbers, one per rank; they may repeat
-  //! Memory: device memory for mailboxes on every device: lanes * NRanks * 4 * (packet_bytes + chunk_bytes) per rank
+  //! Memory: device memory for mailboxes on every device: lanes * NRanks * (6 * packet_bytes + 4 * chunk_bytes) per rank
   //! Sync:   none; each rank's calls may then be made by one thread or by several
   //! Errors: bad_argument, no_device, no_peer_access (naming the rank that can't be reached), not_resident, no_memory, cuda
   template <class... Choices>

@@ -11,7 +11,8 @@
 //!                     | bare packets, two buffers |
 //! ```
 //! A word of flags or packets is 64 bits wide: 32 of data and the epoch they are for, so that it is valid as soon as it is
-//! seen. A word of a bare packet is all data, and valid as soon as it is not the sentinel any more. Each source has an inbox of its own, so that every word has one writer.
+//! seen. A word of a bare packet is all data, and valid as soon as it is not the sentinel any more. Each source has an inbox
+//! of its own, so that every word has one writer.
 
 #include <chevron/core/config.hpp>
 #include <chevron/core/element.hpp>

@@ -20,7 +20,7 @@ struct OneGpu {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     constexpr char const* source =
-        "NVIDIA H200, 2026-11-29, chevron-perf all_reduce --transport cuda_peer --graph";
+        "NVIDIA H200, CUDA 13.0, 2026-11-29, docs/performance.md";
     constexpr auto on = [](AllReduceAlgorithm algorithm, int lanes, int threads) {
       return Policy{.algorithm = algorithm, .cuda = {.lanes = lanes, .threads = threads}};
     };
