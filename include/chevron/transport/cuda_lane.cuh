@@ -10,6 +10,7 @@
 #include <chevron/core/error.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
+#include <chevron/transport/cuda_packs.cuh>
 #include <chevron/transport/cuda_segment.hpp>
 #include <chevron/transport/cuda_wait.cuh>
 
@@ -19,32 +20,6 @@
 #include <cstdint>
 
 namespace chevron {
-
-namespace detail {
-
-template <std::size_t SizeBytes>
-struct BitsOf;
-template <>
-struct BitsOf<1> {
-  using type = std::uint8_t;
-};
-template <>
-struct BitsOf<2> {
-  using type = std::uint16_t;
-};
-template <>
-struct BitsOf<4> {
-  using type = std::uint32_t;
-};
-template <>
-struct BitsOf<8> {
-  using type = std::uint64_t;
-};
-//! @brief The word that holds an element.
-template <std::size_t SizeBytes>
-using bits_of = typename BitsOf<SizeBytes>::type;
-
-}  // namespace detail
 
 //! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
 template <int Size>
@@ -63,19 +38,20 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   using Wait = CudaWait<NRanks, Scope>;
   using typename Wait::Access;
   using typename Wait::Patience;
+  using Packs = CudaPacks<Access>;
 
  public:
   using typename Wait::View;
 
   static constexpr int ranks = NRanks;
   static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
-  static constexpr std::size_t pack_bytes = 16;
+  static constexpr std::size_t pack_bytes = Packs::pack_bytes;
 
   //! Elements per line: shards and shares begin at multiples of it.
   template <class T>
   static constexpr std::size_t granule = CudaSegmentLayout::line / sizeof(T);
   template <class T>
-  static constexpr int pack_size = static_cast<int>(pack_bytes / sizeof(T));
+  static constexpr int pack_size = Packs::template pack_size<T>;
 
   //! @brief What the threads of a lane share: where each rank's buffers lie.
   struct Shared {
@@ -178,12 +154,12 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   [[nodiscard]] CHEVRON_DEVICE Packing<T> packing_of(PerRank<T const*, Sources> const& from,
                                                      PerRank<T*, Targets> const& to, std::size_t size,
                                                      Workers workers) const {
-    unsigned const first = misalignment(from[0]);
+    unsigned const first = Packs::misalignment(from[0]);
     unsigned differences = 0;
 #pragma unroll
-    for (int i = 1; i < Sources; ++i) differences |= misalignment(from[i]) ^ first;
+    for (int i = 1; i < Sources; ++i) differences |= Packs::misalignment(from[i]) ^ first;
 #pragma unroll
-    for (int i = 0; i < Targets; ++i) differences |= misalignment(to[i]) ^ first;
+    for (int i = 0; i < Targets; ++i) differences |= Packs::misalignment(to[i]) ^ first;
     std::size_t head = size;
     std::size_t packs = 0;
     if (differences == 0) {
@@ -209,7 +185,7 @@ class CudaLane : public CudaWait<NRanks, Scope> {
 #pragma unroll
         for (int k = 0; k < PacksInFlight; ++k)
           all[k] = load(At<whole>{packing.head + (i + k * packing.stride) * whole});
-        hold(all);
+        Packs::hold(all);
 #pragma unroll
         for (int k = 0; k < PacksInFlight; ++k)
           store(At<whole>{packing.head + (i + k * packing.stride) * whole}, all[k]);
@@ -219,7 +195,7 @@ class CudaLane : public CudaWait<NRanks, Scope> {
     for (; i < packing.packs; i += packing.stride) {
       At<whole> const at{packing.head + i * whole};
       decltype(load(at)) all[1] = {load(at)};
-      hold(all);
+      Packs::hold(all);
       store(at, all[0]);
     }
     // One by one: what comes before the first pack, and after the last.
@@ -237,7 +213,8 @@ class CudaLane : public CudaWait<NRanks, Scope> {
                                                                        At<Size, Kind> at) const {
     PerRank<Pack<T, Size>, NRanks> all;
 #pragma unroll
-    for (int rank = 0; rank < NRanks; ++rank) all[rank] = load_from_peer<Size>(from[rank] + at.index);
+    for (int rank = 0; rank < NRanks; ++rank)
+      all[rank] = Packs::template load_from_peer<Size>(from[rank] + at.index);
     return all;
   }
 
@@ -245,7 +222,7 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   CHEVRON_DEVICE void store_all(PerRank<T*, Targets> const& to, At<Size, Kind> at,
                                 Pack<T, Size> const& pack) const {
 #pragma unroll
-    for (int rank = 0; rank < Targets; ++rank) store_vector(to[rank] + at.index, pack);
+    for (int rank = 0; rank < Targets; ++rank) Packs::store_vector(to[rank] + at.index, pack);
   }
 
   // ---- packets: push to all, receive from all. A packet is a pack in two instructions of two flagged words each.
@@ -274,14 +251,14 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   [[nodiscard]] CHEVRON_DEVICE Pack<T, Size> load(T const* buffer, CudaPacketAt<Size> at) {
     T const* const from = buffer + at.index;
     this->wait_for_data();
-    if (at.valid == Size && misalignment(from) == 0) return load_vector<Size>(from);
-    return load_elements<Size>(from, at.valid);
+    if (at.valid == Size && Packs::misalignment(from) == 0) return Packs::template load_vector<Size>(from);
+    return Packs::template load_elements<Size>(from, at.valid);
   }
   template <class T, int Size>
   CHEVRON_DEVICE void store(T* buffer, CudaPacketAt<Size> at, Pack<T, Size> const& pack) const {
     T* const to = buffer + at.index;
-    if (at.valid == Size && misalignment(to) == 0) return store_vector(to, pack);
-    store_elements(to, at.valid, pack);
+    if (at.valid == Size && Packs::misalignment(to) == 0) return Packs::store_vector(to, pack);
+    Packs::store_elements(to, at.valid, pack);
   }
 
   //! Writes one packet into a peer's mailbox, data and flags together; or into every peer's. `step` counts on from this
@@ -379,11 +356,11 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   template <class T>
   CHEVRON_DEVICE void copy_to_mailbox(T* to, T const* from, std::size_t count) {
     this->wait_for_data();
-    copy<false>(to, from, count);
+    Packs::template copy<false>(to, from, count);
   }
   template <class T>
   CHEVRON_DEVICE void copy_from_mailbox(T* to, T const* from, std::size_t count) const {
-    copy<true>(to, from, count);
+    Packs::template copy<true>(to, from, count);
   }
 
   //! Sync: what this lane wrote into the peers' mailboxes is visible to them once they have waited for the same step.
@@ -419,9 +396,6 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   [[nodiscard]] CHEVRON_DEVICE Epoch parity(Epoch step) const { return (this->epoch() + step) & 1; }
   [[nodiscard]] CHEVRON_DEVICE static std::uint32_t low(std::uint64_t word) {
     return static_cast<std::uint32_t>(word);
-  }
-  [[nodiscard]] CHEVRON_DEVICE static unsigned misalignment(void const* buffer) {
-    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(buffer) % pack_bytes);
   }
 
   template <class T>
@@ -506,85 +480,6 @@ class CudaLane : public CudaWait<NRanks, Scope> {
     std::uint64_t const its_out = at(other, 1);
     if (overlap(my_out, its_in) || overlap(my_out, its_out) || overlap(my_in, its_out)) {
       this->report(Errc::buffers_overlap, other);
-    }
-  }
-
-  // ---- moving packs
-
-  //! All of this is loaded before any of it is used: else the compiler would save registers by loading one after the other.
-  template <int K, class T, int Size>
-  CHEVRON_DEVICE static void hold(PerRank<Pack<T, Size>, NRanks> (&all)[K]) {
-#pragma unroll
-    for (int k = 0; k < K; ++k) {
-#pragma unroll
-      for (int rank = 0; rank < NRanks; ++rank) {
-        auto words = detail::bit_cast<uint4>(all[k][rank]);
-        asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
-        all[k][rank] = detail::bit_cast<Pack<T, Size>>(words);
-      }
-    }
-  }
-
-  template <int Size, class T>
-  [[nodiscard]] CHEVRON_DEVICE static Pack<T, Size> load_from_peer(T const* from) {
-    if constexpr (sizeof(T) * Size == pack_bytes) {
-      return detail::bit_cast<Pack<T, Size>>(Access::load_pair_relaxed(from));
-    } else {
-      static_assert(Size == 1);
-      using Bits = detail::bits_of<sizeof(T)>;
-      return {{detail::bit_cast<T>(*reinterpret_cast<Bits const volatile*>(from))}};
-    }
-  }
-  template <int Size, class T>
-  [[nodiscard]] CHEVRON_DEVICE static Pack<T, Size> load_vector(T const* from) {
-    return detail::bit_cast<Pack<T, Size>>(*reinterpret_cast<uint4 const*>(from));
-  }
-  template <int Size, class T>
-  CHEVRON_DEVICE static void store_vector(T* to, Pack<T, Size> const& pack) {
-    if constexpr (sizeof(T) * Size == pack_bytes) {
-      *reinterpret_cast<uint4*>(to) = detail::bit_cast<uint4>(pack);
-    } else {
-      static_assert(Size == 1);
-      *to = pack.v[0];
-    }
-  }
-
-  // Packets that are cut short or lie askew. Functions of their own, since few packets do.
-  template <int Size, class T>
-  [[nodiscard]] CHEVRON_DEVICE __noinline__ static Pack<T, Size> load_elements(T const* from, int valid) {
-    if (valid == 0) return {};
-    Pack<T, Size> pack;
-    // Whole packs are reduced: an operation shall not meet values there that no rank has.
-#pragma unroll
-    for (int k = 0; k < Size; ++k) pack.v[k] = from[k < valid ? k : 0];
-    return pack;
-  }
-  template <int Size, class T>
-  CHEVRON_DEVICE __noinline__ static void store_elements(T* to, int valid, Pack<T, Size> pack) {
-#pragma unroll
-    for (int k = 0; k < Size; ++k) {
-      if (k < valid) to[k] = pack.v[k];
-    }
-  }
-
-  //! Copies with all threads of the lane; whole packs where both sides are aligned alike.
-  template <bool FromPeer, class T>
-  CHEVRON_DEVICE void copy(T* to, T const* from, std::size_t count) const {
-    constexpr int whole = pack_size<T>;
-    std::size_t done = 0;
-    if (misalignment(from) == 0 && misalignment(to) == 0) {
-      std::size_t const packs = count / whole;
-      for (std::size_t i = threadIdx.x; i < packs; i += blockDim.x) {
-        if constexpr (FromPeer) {
-          store_vector(to + i * whole, load_from_peer<whole>(from + i * whole));
-        } else {
-          store_vector(to + i * whole, load_vector<whole>(from + i * whole));
-        }
-      }
-      done = packs * whole;
-    }
-    for (std::size_t i = done + threadIdx.x; i < count; i += blockDim.x) {
-      to[i] = FromPeer ? load_from_peer<1>(from + i).v[0] : from[i];
     }
   }
 

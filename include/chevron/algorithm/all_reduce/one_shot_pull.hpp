@@ -14,10 +14,10 @@
 //! Where a rank reduces in place, its output is what others still read: then all ranks, who know it from the arrival, share
 //! the data out as in ReduceScatterAllGatherZeroCopy, where each element is read and written by one rank alone.
 
+#include <chevron/algorithm/all_reduce/arrive_and_move.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_zero_copy.hpp>
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
-#include <chevron/core/error.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/epilogue/identity.hpp>
 
@@ -42,10 +42,7 @@ struct OneShotPull {
 
   template <class Lane>
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
-    auto const all = lane.template arrive<T>(call, 1);
-    if (!lane.ok()) return;
-    if (!all.direct()) return lane.fail(Errc::not_in_window, all.outside);
-    move(lane, call, all);
+    detail::arrive_and_move<OneShotPull>(lane, call);
   }
 
   //! What is left to do once everybody has arrived.

@@ -13,9 +13,9 @@
 //! depart     | tell 1 I am done, wait for 1       | tell 0 I am done, wait for 0
 //! ```
 
+#include <chevron/algorithm/all_reduce/arrive_and_move.hpp>
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
-#include <chevron/core/error.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
@@ -41,10 +41,7 @@ struct ReduceScatterAllGatherZeroCopy {
 
   template <class Lane>
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
-    auto const all = lane.template arrive<T>(call, 1);
-    if (!lane.ok()) return;
-    if (!all.direct()) return lane.fail(Errc::not_in_window, all.outside);
-    move(lane, call, all);
+    detail::arrive_and_move<ReduceScatterAllGatherZeroCopy>(lane, call);
   }
 
   //! What is left to do once everybody has arrived.

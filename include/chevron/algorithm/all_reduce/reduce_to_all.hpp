@@ -3,7 +3,7 @@
 #define CHEVRON_ALGORITHM_ALL_REDUCE_REDUCE_TO_ALL_HPP
 
 //! @file
-//! The inner loop of every reduce-scatter + all-gather: load from all, reduce, store to all.
+//! The inner loop of every algorithm on windows, and of the staged one: load from all, reduce, store to all.
 
 #include <chevron/core/call.hpp>
 #include <chevron/core/pack.hpp>
