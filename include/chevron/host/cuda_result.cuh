@@ -117,6 +117,22 @@ class PinnedMemory {
   void* data_ = nullptr;
 };
 
+namespace detail {
+
+//! @brief Lets this thread allocate and copy while any thread captures a graph: nothing of it is part of a capture.
+class OutsideCapture {
+ public:
+  OutsideCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  OutsideCapture(OutsideCapture const&) = delete;
+  OutsideCapture& operator=(OutsideCapture const&) = delete;
+  ~OutsideCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+}  // namespace detail
+
 }  // namespace chevron
 
 #endif

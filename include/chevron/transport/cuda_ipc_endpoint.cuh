@@ -12,6 +12,7 @@
 #include <chevron/host/bootstrap/processes.hpp>
 #include <chevron/host/cuda_driver.cuh>
 #include <chevron/host/cuda_result.cuh>
+#include <chevron/host/cuda_shared_host_memory.cuh>
 #include <chevron/host/cuda_sharing.cuh>
 #include <chevron/host/memory.hpp>
 #include <chevron/host/options.hpp>
@@ -33,61 +34,6 @@
 #include <vector>
 
 namespace chevron::detail {
-
-//! @brief Lets this thread allocate and copy while any thread captures a graph: nothing of it is part of a capture.
-class OutsideCapture {
- public:
-  OutsideCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-  OutsideCapture(OutsideCapture const&) = delete;
-  OutsideCapture& operator=(OutsideCapture const&) = delete;
-  ~OutsideCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-//! @brief Memory of several processes that the device reaches as well.
-class RegisteredMemory {
- public:
-  RegisteredMemory() = default;
-  RegisteredMemory(RegisteredMemory&& other) noexcept
-      : memory_(std::move(other.memory_)), device_data_(std::exchange(other.device_data_, nullptr)) {}
-  RegisteredMemory& operator=(RegisteredMemory&& other) noexcept {
-    std::swap(memory_, other.memory_);
-    std::swap(device_data_, other.device_data_);
-    return *this;
-  }
-  ~RegisteredMemory() {
-    if (device_data_ != nullptr) (void)cudaHostUnregister(memory_.data());
-  }
-
-  [[nodiscard]] static Result<RegisteredMemory> of_file(OwnedFd const& fd, std::size_t size_bytes,
-                                                        char const* during) {
-    auto mapped = MappedMemory::of_file(fd, size_bytes);
-    if (!mapped) return mapped.error();
-    RegisteredMemory registered;
-    registered.memory_ = std::move(*mapped);
-    MappedMemory const& memory = registered.memory_;
-    unsigned const flags = cudaHostRegisterMapped | cudaHostRegisterPortable;
-    auto done = cuda_result(cudaHostRegister(memory.data(), memory.size_bytes(), flags), during);
-    if (!done) return done.error();
-    void* data = nullptr;
-    done = cuda_result(cudaHostGetDevicePointer(&data, memory.data(), 0), during);
-    if (!done) {
-      (void)cudaHostUnregister(memory.data());
-      return done.error();
-    }
-    registered.device_data_ = static_cast<std::byte*>(data);
-    return registered;
-  }
-
-  [[nodiscard]] std::byte* data() const { return memory_.data(); }
-  [[nodiscard]] std::byte* device_data() const { return device_data_; }
-
- private:
-  MappedMemory memory_{};
-  std::byte* device_data_ = nullptr;
-};
 
 //! What a rank writes into a peer's segment to prove that it reaches it.
 [[nodiscard]] CHEVRON_HD constexpr std::uint64_t proof_of(int writer, int owner) {
