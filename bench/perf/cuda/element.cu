@@ -84,13 +84,15 @@ class Group final : public DeviceGroup {
   using Selector = chevron::Selector<DeviceTable, chevron::RankCounts<NRanks>, chevron::Elements<T>>;
   using Pull = chevron::OneShotPull<NRanks, T>;
   using ZeroCopy = chevron::ReduceScatterAllGatherZeroCopy<NRanks, T>;
+  using Push = chevron::ReduceScatterAllGatherPush<NRanks, T>;
 
   //! What calls are compiled for.
   using Compiled =
       Algorithms<chevron::OneShotPush<NRanks, T>, Pull, chevron::TwoShotPush<NRanks, T>,
                  chevron::ReduceScatterAllGather<NRanks, T>, ZeroCopy, chevron::InFlight<Pull, 1>,
                  chevron::InFlight<Pull, 2>, chevron::InFlight<Pull, 4>, chevron::InFlight<ZeroCopy, 1>,
-                 chevron::InFlight<ZeroCopy, 2>, chevron::InFlight<ZeroCopy, 4>>;
+                 chevron::InFlight<ZeroCopy, 2>, chevron::InFlight<ZeroCopy, 4>, Push, chevron::InFlight<Push, 1>,
+                 chevron::InFlight<Push, 2>, chevron::InFlight<Push, 4>>;
 
  public:
   static OpenedDeviceGroup open(DeviceRanks const& ranks) {
@@ -98,6 +100,9 @@ class Group final : public DeviceGroup {
     std::copy_n(ranks.devices.begin(), NRanks, devices.begin());
     chevron::CudaOptions options;
     options.deadline = ranks.deadline;
+    options.lanes = ranks.max_lanes;
+    if (ranks.packet_bytes != 0) options.packet_bytes = ranks.packet_bytes;
+    if (ranks.chunk_bytes != 0) options.chunk_bytes = ranks.chunk_bytes;
     auto made = Compiled::template create<Transport, Selector>(devices, options);
     if (!made) return {.why_not = made.error().message()};
     auto group = std::make_unique<Group>(ranks, std::move(*made));

@@ -40,6 +40,9 @@ struct DeviceRanks {
   std::uint64_t seed;
   std::chrono::milliseconds deadline;
   bool system_scope;
+  int max_lanes = 0;  //!< 0 here and below: what the library takes
+  std::size_t packet_bytes = 0;
+  std::size_t chunk_bytes = 0;
 };
 
 //! @brief A group of chevron's ranks with a buffer for input, one for output and one for calls in place on each rank, all

@@ -116,7 +116,10 @@ class Program {
                                                       .max_bytes = settings_.max_bytes,
                                                       .seed = settings_.seed,
                                                       .deadline = settings_.deadline,
-                                                      .system_scope = settings_.system_scope});
+                                                      .system_scope = settings_.system_scope,
+                                                      .max_lanes = settings_.max_lanes,
+                                                      .packet_bytes = settings_.packet_bytes,
+                                                      .chunk_bytes = settings_.chunk_bytes});
       if (!opened.group) {
         text_.note(element + " is left out: " + opened.why_not);
         continue;
@@ -217,11 +220,13 @@ class Program {
     return {candidate, in_place, {batch(scene, bytes, in_place, candidate, calls_in_batch(scene, bytes))}};
   }
 
-  //! The yardstick: the least traffic that an all-reduce on one device can have is what these copies have.
+  //! The yardstick: the least traffic that an all-reduce can have is what these copies have, on one device within its memory,
+  //! on several between neighbours.
   [[nodiscard]] Entry copies(Scene const& scene, std::size_t bytes) const {
     auto const once = [&stage = scene.stage, &group = scene.group, bytes] {
       for (int rank = 0; rank < stage.ranks(); ++rank) {
-        auto const status = cudaMemcpyAsync(group.out(rank), group.in(rank), bytes, cudaMemcpyDeviceToDevice,
+        int const next = (rank + 1) % stage.ranks();
+        auto const status = cudaMemcpyAsync(group.out(next), group.in(rank), bytes, cudaMemcpyDeviceToDevice,
                                             stage.stream(rank));
         if (status != cudaSuccess) return std::string(cudaGetErrorString(status));
       }

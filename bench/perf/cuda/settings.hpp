@@ -30,6 +30,11 @@ struct CudaSettings : Settings {
 
   std::chrono::milliseconds deadline{5'000};
 
+  // Of the communicators; 0: the library's own number.
+  int max_lanes = 0;
+  std::size_t packet_bytes = 0;
+  std::size_t chunk_bytes = 0;
+
   CudaSettings() {
     max_bytes = 256 << 20;
     elements = {"bfloat16"};
@@ -51,7 +56,8 @@ inline constexpr std::string_view device_algorithm_names[] = {"auto",
                                                               "one_shot_pull",
                                                               "two_shot_push",
                                                               "reduce_scatter_all_gather",
-                                                              "reduce_scatter_all_gather_zero_copy"};
+                                                              "reduce_scatter_all_gather_zero_copy",
+                                                              "reduce_scatter_all_gather_push"};
 inline constexpr std::string_view device_element_names[] = {"bfloat16", "half", "float"};
 inline constexpr int device_rank_counts[] = {2, 3, 4, 8};
 inline constexpr std::string_view ordering_names[] = {"formal", "relaxed_arrival", "relaxed"};

@@ -75,7 +75,7 @@ constexpr void for_each_pair(Visit&& visit) {
     (with_any.template operator()<As>(), ...);
   };
   with_all.template operator()<one_shot_push, reduce_scatter_all_gather, reduce_scatter_all_gather_zero_copy,
-                               one_shot_pull, two_shot_push>();
+                               one_shot_pull, two_shot_push, reduce_scatter_all_gather_push>();
 }
 
 //! @brief The policies of one call: for buffers in windows, and for others. For most sizes they are the same.

@@ -46,8 +46,8 @@ inline constexpr int packs_in_flight<ByWindows<InWindows, Elsewhere>, NRanks> =
 template <class Body, int NRanks>
 inline constexpr int blocks_per_processor = 1;
 template <class Algorithm, int NRanks>
-requires(Algorithm::needs.direct_access&& NRanks* packs_in_flight<Algorithm, NRanks> <=
-         4) inline constexpr int blocks_per_processor<Anywhere<Algorithm>, NRanks> = 2;
+requires(Algorithm::needs == Requirements{.direct_access = true} &&
+         NRanks * packs_in_flight<Algorithm, NRanks> <= 4) inline constexpr int blocks_per_processor<Anywhere<Algorithm>, NRanks> = 2;
 
 //! @brief One call on one rank: a block is a lane.
 template <class Body, class Lane, class T, class E>

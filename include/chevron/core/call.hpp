@@ -26,6 +26,13 @@ struct Location {
 //! @brief Who shares in a loop: the lane alone, or all lanes of the rank together.
 enum class Workers : unsigned char { this_lane, all_lanes };
 
+//! @brief What a thread of a lane does in an algorithm with two kinds of work that go on side by side, where a lane has
+//! threads for both.
+struct Roles {
+  bool contributes = true;
+  bool reduces = true;
+};
+
 //! @brief Whose memory an algorithm on windows writes: the rank's own output, or everybody's.
 enum class Wrote : unsigned char { own, all };
 

@@ -34,14 +34,14 @@ struct Options {
 //! @brief How a rank on a device joins a group; the fields marked (alike) must be the same on all ranks.
 struct CudaOptions {
   std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
-  int lanes = 0;          //!< (alike) thread blocks that a call may have, 0: as many as fit, up to 64; more
-                          //!< than fit are as many as fit
+  int lanes = 0;  //!< (alike) thread blocks that a call may have; 0: one for each multiprocessor, where ranks
+                  //!< share a device as many as fit, up to 64; more than fit are as many as fit
   int communicators = 1;  //!< (alike) that may have calls on a device at the same time: they share its room
   std::size_t packet_bytes =
-      16 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries to a lane, a
+      32 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries to a lane, a
                   //!< multiple of 128
   std::size_t chunk_bytes =
-      64 * 1024;          //!< (alike) bytes of a chunk of the staged algorithms, a multiple of 128
+      32 * 1024;          //!< (alike) bytes of a chunk of the staged algorithms, a multiple of 128
   Epoch first_epoch = 1;  //!< (alike) where the step counters begin; tests set it near their wrap
 };
 

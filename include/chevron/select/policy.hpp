@@ -8,6 +8,7 @@
 #include <chevron/algorithm/all_reduce/one_shot_pull.hpp>
 #include <chevron/algorithm/all_reduce/one_shot_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather.hpp>
+#include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_zero_copy.hpp>
 #include <chevron/algorithm/all_reduce/two_shot_push.hpp>
 #include <chevron/core/pack.hpp>
@@ -22,6 +23,7 @@ enum class AllReduceAlgorithm : unsigned char {
   reduce_scatter_all_gather_zero_copy,
   one_shot_pull,
   two_shot_push,
+  reduce_scatter_all_gather_push,
 };
 
 //! @brief How a call is launched on a device; the same on all ranks.
@@ -73,6 +75,10 @@ template <int NRanks, class T, class Op, class E>
 struct AlgorithmNamed<AllReduceAlgorithm::two_shot_push, NRanks, T, Op, E> {
   using type = TwoShotPush<NRanks, T, Op, E>;
 };
+template <int NRanks, class T, class Op, class E>
+struct AlgorithmNamed<AllReduceAlgorithm::reduce_scatter_all_gather_push, NRanks, T, Op, E> {
+  using type = ReduceScatterAllGatherPush<NRanks, T, Op, E>;
+};
 
 }  // namespace detail
 
@@ -93,6 +99,8 @@ using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, 
       return "one_shot_pull";
     case AllReduceAlgorithm::two_shot_push:
       return "two_shot_push";
+    case AllReduceAlgorithm::reduce_scatter_all_gather_push:
+      return "reduce_scatter_all_gather_push";
   }
   return "unknown";
 }

@@ -82,7 +82,8 @@ struct Row {
 //! @brief The algorithms that only run on buffers in windows.
 [[nodiscard]] constexpr bool needs_windows(AllReduceAlgorithm algorithm) {
   return algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy ||
-         algorithm == AllReduceAlgorithm::one_shot_pull;
+         algorithm == AllReduceAlgorithm::one_shot_pull ||
+         algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_push;
 }
 
 namespace detail {

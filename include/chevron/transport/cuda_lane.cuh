@@ -10,9 +10,9 @@
 #include <chevron/core/error.hpp>
 #include <chevron/core/requirements.hpp>
 #include <chevron/core/shard.hpp>
+#include <chevron/transport/cuda_packets.cuh>
 #include <chevron/transport/cuda_packs.cuh>
 #include <chevron/transport/cuda_segment.hpp>
-#include <chevron/transport/cuda_wait.cuh>
 
 #include <cuda/std/utility>
 
@@ -21,27 +21,17 @@
 
 namespace chevron {
 
-//! @brief Where a packet lies: its place among the packets of a step, and the elements it carries.
-template <int Size>
-struct CudaPacketAt {
-  static constexpr int size = Size;
-  unsigned packet;    //!< the packet's number within the step
-  std::size_t index;  //!< the first element
-  int valid = Size;   //!< elements that are there; fewer than Size in the last packet
-};
-
 //! @tparam Scope          device where all ranks are on one device, system elsewhere
 //! @tparam Reach          what a pointer tells a peer
 //! @tparam PacksInFlight  packs that a thread loads before it stores the first
 template <int NRanks, cuda::thread_scope Scope, WindowReach Reach, int PacksInFlight>
-class CudaLane : public CudaWait<NRanks, Scope> {
-  using Wait = CudaWait<NRanks, Scope>;
-  using typename Wait::Access;
-  using typename Wait::Patience;
-  using Packs = CudaPacks<Access>;
+class CudaLane : public CudaPackets<NRanks, Scope> {
+  using Base = CudaPackets<NRanks, Scope>;
+  using typename Base::Access;
+  using typename Base::Packs;
 
  public:
-  using typename Wait::View;
+  using typename Base::View;
 
   static constexpr int ranks = NRanks;
   static constexpr Requirements offers = {.direct_access = true, .packets = true, .mailbox = true};
@@ -73,13 +63,17 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   };
 
   CHEVRON_DEVICE CudaLane(View const& view, CallGreeting const& greeting, CudaManner manner, Shared& shared)
-      : Wait(view, greeting, manner), shared_(shared) {}
+      : Base(view, greeting, manner), shared_(shared) {}
 
   //! The part of a range that this lane works on, the same on every rank.
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE Shard share_of(Shard whole) const {
     return part_of(whole, static_cast<int>(gridDim.x), this->lane(), granule<T>);
   }
+
+  //! From here on the lane is two teams: the first half of its threads contributes to the owners, the other reduces what this
+  //! rank owns, so that neither waits for the other's memory.
+  CHEVRON_DEVICE Roles split_up() { return this->split(); }
 
   // ---- windows: load from all, store to all
 
@@ -89,31 +83,42 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   //! @param steps  that the call takes in all, 0 where that is not known yet
   template <class T, class Epilogue>
   CHEVRON_DEVICE Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call, Epoch steps = 0) {
-    constexpr int words = CudaInbox::location_words;
-    int const thread = static_cast<int>(threadIdx.x);
-    int const word = thread % words;
-    std::uint32_t const mine =
-        word == words - 1 ? this->greeting_digest() : location_word(call.in_at, call.out_at, word);
-    int const peer = this->peer_number(min(thread / words, NRanks - 2));
-    std::uint64_t& to = this->inbox_at(peer).arrival[word];
-    std::uint64_t const& from = this->inbox_from(peer).arrival[word];
+    announce(call, steps);
+    return hear(call, steps);
+  }
+
+  //! The first half of arrive(): publishes where my buffers lie.
+  template <class T, class Epilogue>
+  CHEVRON_DEVICE void announce(Call<T, Epilogue> const& call, Epoch steps = 0) {
+    Word const mine = arrival_word(call, static_cast<int>(threadIdx.x));
+    std::uint64_t& to = this->inbox_at(mine.peer).arrival[mine.number];
     bool const is_formal = this->ordering() == Ordering::formal;
-    bool const has_peer = thread < (NRanks - 1) * words;
     if (steps != 0) this->begin(steps);
     this->begin_step();
     // Worked out before the wait.
-    asm volatile("" ::"l"(&to), "l"(&from), "l"(this->word_of(mine)));
+    asm volatile("" ::"l"(&to), "l"(&this->inbox_from(mine.peer)), "l"(this->word_of(mine.value)));
     this->wait_for_data();
-    if (has_peer && is_formal) Access::store_release(to, this->word_of(mine));
-    if (has_peer && !is_formal) Access::store_relaxed(to, this->word_of(mine));
+    if (mine.has_peer && is_formal) Access::store_release(to, this->word_of(mine.value));
+    if (mine.has_peer && !is_formal) Access::store_relaxed(to, this->word_of(mine.value));
     this->open();
-    if (has_peer) {
-      std::uint64_t const seen = is_formal ? this->template await<true>(from, peer) : this->await(from, peer);
-      shared_.words[peer][word] = static_cast<std::uint32_t>(seen);
-      if (word == words - 1 && this->ok() && static_cast<std::uint32_t>(seen) != mine)
-        this->tell_difference(peer);
-    } else if (thread < NRanks * words) {
-      shared_.words[this->rank()][word] = mine;
+  }
+
+  //! The second half, for the threads of a team: learns where everybody's buffers lie.
+  template <class T, class Epilogue>
+  CHEVRON_DEVICE Arrival<T, NRanks> hear(Call<T, Epilogue> const& call, Epoch steps = 0) {
+    bool const is_formal = this->ordering() == Ordering::formal;
+    for (unsigned i = this->team_thread(); i < NRanks * words; i += this->team_threads()) {
+      Word const mine = arrival_word(call, static_cast<int>(i));
+      if (mine.has_peer) {
+        std::uint64_t const& from = this->inbox_from(mine.peer).arrival[mine.number];
+        std::uint64_t const seen =
+            is_formal ? this->template await<true>(from, mine.peer) : this->await(from, mine.peer);
+        shared_.words[mine.peer][mine.number] = static_cast<std::uint32_t>(seen);
+        if (mine.number == words - 1 && this->ok() && static_cast<std::uint32_t>(seen) != mine.value)
+          this->tell_difference(mine.peer);
+      } else {
+        shared_.words[this->rank()][mine.number] = mine.value;
+      }
     }
     Arrival<T, NRanks> all;
     if (!this->agree()) return all;
@@ -168,8 +173,8 @@ class CudaLane : public CudaWait<NRanks, Scope> {
       packs = (size - head) / static_cast<std::size_t>(pack_size<T>);
     }
     bool const all_lanes = workers == Workers::all_lanes;
-    std::size_t const threads = blockDim.x;
-    return {size, head, packs, (all_lanes ? blockIdx.x * threads : 0) + threadIdx.x,
+    std::size_t const threads = this->team_threads();
+    return {size, head, packs, (all_lanes ? blockIdx.x * threads : 0) + this->team_thread(),
             all_lanes ? gridDim.x * threads : threads};
   }
 
@@ -225,108 +230,6 @@ class CudaLane : public CudaWait<NRanks, Scope> {
     for (int rank = 0; rank < Targets; ++rank) Packs::store_vector(to[rank] + at.index, pack);
   }
 
-  // ---- packets: push to all, receive from all. A packet is a pack in two instructions of two flagged words each.
-
-  //! Elements that one step of packets carries.
-  template <class T>
-  [[nodiscard]] CHEVRON_DEVICE std::size_t packet_capacity() const {
-    return this->view().layout.packet_bytes() / sizeof(T);
-  }
-
-  //! Runs `body(at)` for every packet of a step that carries `part`; at least one, so that ranks with no data meet. Packet
-  //! i is handled by the same thread on all ranks and in all steps, which orders its uses.
-  template <class T, class Body>
-  CHEVRON_DEVICE void for_each_packet(Shard part, Body&& body) {
-    constexpr unsigned size = pack_size<T>;
-    auto const elements = static_cast<unsigned>(part.size());  // of one step
-    unsigned const packets = elements == 0 ? 1 : (elements + size - 1) / size;
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < packets && this->ok(); i += blockDim.x) {
-      unsigned const left = elements - i * size;
-      body(CudaPacketAt<static_cast<int>(size)>{i, part.begin + i * size, static_cast<int>(min(left, size))});
-    }
-  }
-
-  template <class T, int Size>
-  [[nodiscard]] CHEVRON_DEVICE Pack<T, Size> load(T const* buffer, CudaPacketAt<Size> at) {
-    T const* const from = buffer + at.index;
-    this->wait_for_data();
-    if (at.valid == Size && Packs::misalignment(from) == 0) return Packs::template load_vector<Size>(from);
-    return Packs::template load_elements<Size>(from, at.valid);
-  }
-  template <class T, int Size>
-  CHEVRON_DEVICE void store(T* buffer, CudaPacketAt<Size> at, Pack<T, Size> const& pack) const {
-    T* const to = buffer + at.index;
-    if (at.valid == Size && Packs::misalignment(to) == 0) return Packs::store_vector(to, pack);
-    Packs::store_elements(to, at.valid, pack);
-  }
-
-  //! Writes one packet into a peer's mailbox, data and flags together; or into every peer's. `step` counts on from this
-  //! step.
-  template <class T, int Size>
-  CHEVRON_DEVICE void push_to(int peer, CudaPacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
-    if (goes_bare<T>()) {
-      auto data = detail::bit_cast<ulonglong2>(pack);
-      data = {Sentinel::avoid(data.x), Sentinel::avoid(data.y)};
-      return Access::store_pair_relaxed(bare_packet(this->inbox_at(peer), at.packet), data);
-    }
-    auto const data = detail::bit_cast<uint4>(pack);
-    std::byte* const to = packet(this->inbox_at(peer), at.packet, step);
-    Access::store_pair_relaxed(to, {this->word_of(data.x, step), this->word_of(data.y, step)});
-    Access::store_pair_relaxed(to + 16, {this->word_of(data.z, step), this->word_of(data.w, step)});
-  }
-  template <class T, int Size>
-  CHEVRON_DEVICE void push_to_all(CudaPacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
-#pragma unroll
-    for (int i = 0; i < NRanks - 1; ++i) push_to(this->peer_number(i), at, pack, step);
-  }
-
-  //! The packets are looked at as they are received.
-  template <class T>
-  CHEVRON_DEVICE void await_packets(Shard /*part*/) const {}
-
-  //! Waits for one packet of a peer. Look at ok() before using it.
-  template <class T, int Size>
-  [[nodiscard]] CHEVRON_DEVICE Pack<T, Size> receive_from(int peer, CudaPacketAt<Size> at, Epoch step = 0) {
-    Patience patience;
-    if (goes_bare<T>()) {
-      std::byte* const from = bare_packet(this->inbox_from(peer), at.packet);
-      for (;;) {
-        ulonglong2 const data = Access::load_pair_relaxed(from);
-        if (data.x != Sentinel::word && data.y != Sentinel::word) {
-          // Empty again by the end of this kernel, and so before the peer can be two calls on.
-          Access::store_pair_relaxed(from, {Sentinel::word, Sentinel::word});
-          return detail::bit_cast<Pack<T, Size>>(data);
-        }
-        if (!this->keep_waiting(patience, peer)) return {};
-      }
-    }
-    std::byte const* const from = packet(this->inbox_from(peer), at.packet, step);
-    auto const is_here = [&](std::uint64_t word) {
-      return static_cast<Epoch>(word >> 32) == this->epoch() + step;
-    };
-    for (;;) {
-      ulonglong2 const a = Access::load_pair_relaxed(from);
-      ulonglong2 const b = Access::load_pair_relaxed(from + 16);
-      if (is_here(a.x) && is_here(a.y) && is_here(b.x) && is_here(b.y)) {
-        return detail::bit_cast<Pack<T, Size>>(uint4{low(a.x), low(a.y), low(b.x), low(b.y)});
-      }
-      if (!this->keep_waiting(patience, peer)) return {};
-    }
-  }
-
-  //! Waits for one packet of every peer. `own` stands for this rank's own. Look at ok() before using it.
-  template <class T, int Size>
-  [[nodiscard]] CHEVRON_DEVICE PerRank<Pack<T, Size>, NRanks> receive_from_all(CudaPacketAt<Size> at,
-                                                                               Pack<T, Size> const& own) {
-    PerRank<Pack<T, Size>, NRanks> all;
-#pragma unroll
-    for (int rank = 0; rank < NRanks; ++rank) {
-      all[rank] = rank == this->rank() ? own : receive_from<T>(rank, at);
-    }
-    return all;
-  }
-
   // ---- mailbox: chunks pushed to their owners, results pushed back
 
   //! Elements of one chunk.
@@ -338,29 +241,29 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this step.
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T* contribution_at(int owner, Epoch step) const {
-    return in_inbox<T>(this->inbox_at(owner), this->view().layout.contributions_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_at(owner), this->view().layout.contributions_at(parity(step)));
   }
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T const* contribution_from(int source, Epoch step) const {
-    return in_inbox<T>(this->inbox_from(source), this->view().layout.contributions_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_from(source), this->view().layout.contributions_at(parity(step)));
   }
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T* result_at(int peer, Epoch step) const {
-    return in_inbox<T>(this->inbox_at(peer), this->view().layout.results_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_at(peer), this->view().layout.results_at(parity(step)));
   }
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T const* result_from(int owner, Epoch step) const {
-    return in_inbox<T>(this->inbox_from(owner), this->view().layout.results_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_from(owner), this->view().layout.results_at(parity(step)));
   }
 
   template <class T>
   CHEVRON_DEVICE void copy_to_mailbox(T* to, T const* from, std::size_t count) {
     this->wait_for_data();
-    Packs::template copy<false>(to, from, count);
+    Packs::template copy<false>(to, from, count, this->team_thread(), this->team_threads());
   }
   template <class T>
   CHEVRON_DEVICE void copy_from_mailbox(T* to, T const* from, std::size_t count) const {
-    Packs::template copy<true>(to, from, count);
+    Packs::template copy<true>(to, from, count, this->team_thread(), this->team_threads());
   }
 
   //! Sync: what this lane wrote into the peers' mailboxes is visible to them once they have waited for the same step.
@@ -371,8 +274,8 @@ class CudaLane : public CudaWait<NRanks, Scope> {
     post(step, [](CudaInbox& to, Epoch parity) -> std::uint64_t& { return to.result[parity]; });
   }
   CHEVRON_DEVICE bool await_contributions(Epoch step) {
-    return await_all(
-        step, [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.contribution[parity]; });
+    return await_all(step,
+                     [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.contribution[parity]; });
   }
   CHEVRON_DEVICE bool await_results(Epoch step) {
     return await_all(step,
@@ -393,27 +296,23 @@ class CudaLane : public CudaWait<NRanks, Scope> {
     (cuda::std::make_integer_sequence<int, NRanks>{});
   }
 
-  [[nodiscard]] CHEVRON_DEVICE Epoch parity(Epoch step) const { return (this->epoch() + step) & 1; }
-  [[nodiscard]] CHEVRON_DEVICE static std::uint32_t low(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word);
-  }
+  using Base::parity;
 
-  template <class T>
-  [[nodiscard]] CHEVRON_DEVICE static T* in_inbox(CudaInbox& inbox, std::uint32_t at) {
-    return reinterpret_cast<T*>(reinterpret_cast<std::byte*>(&inbox) + at);
-  }
-  [[nodiscard]] CHEVRON_DEVICE std::byte* packet(CudaInbox& inbox, unsigned number, Epoch step) const {
-    return in_inbox<std::byte>(inbox, this->view().layout.packets_at(parity(step)) + 32 * number);
-  }
+  // ---- arrival: a thread for each word of each peer
 
-  //! Packets without flags, for calls of one step: within a call nothing says when a word is empty again.
-  template <class T>
-  [[nodiscard]] CHEVRON_DEVICE bool goes_bare() const {
-    if constexpr (has_sentinel(ElementTraits<T>::kind)) return this->is_single_step();
-    return false;
-  }
-  [[nodiscard]] CHEVRON_DEVICE std::byte* bare_packet(CudaInbox& inbox, unsigned number) const {
-    return in_inbox<std::byte>(inbox, this->view().layout.bare_packets_at(this->call_parity()) + 16 * number);
+  static constexpr int words = CudaInbox::location_words;
+  struct Word {
+    int number;           //!< of the message
+    std::uint32_t value;  //!< that I send
+    int peer;             //!< to and from whom
+    bool has_peer;        //!< false for my own words
+  };
+  template <class T, class Epilogue>
+  [[nodiscard]] CHEVRON_DEVICE Word arrival_word(Call<T, Epilogue> const& call, int i) const {
+    int const number = i % words;
+    std::uint32_t const value =
+        number == words - 1 ? this->greeting_digest() : location_word(call.in_at, call.out_at, number);
+    return {number, value, this->peer_number(min(i / words, NRanks - 2)), i < (NRanks - 1) * words};
   }
 
   // ---- where buffers lie: an offset of 48 bits with 16 of the window's number, in two words each
@@ -485,8 +384,8 @@ class CudaLane : public CudaWait<NRanks, Scope> {
 
   template <class Flag>
   CHEVRON_DEVICE void post(Epoch step, Flag&& flag) {
-    __syncthreads();  // what the threads of the lane wrote is thread i's to release
-    int const i = static_cast<int>(threadIdx.x);
+    this->meet_team();  // what its threads wrote is thread i's to release
+    int const i = static_cast<int>(this->team_thread());
     if (i < NRanks - 1) {
       CudaInbox& to = this->inbox_at(this->peer_number(i));
       Access::store_release(flag(to, parity(step)), this->word_of(0, step));
@@ -494,7 +393,7 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   }
   template <class Flag>
   CHEVRON_DEVICE bool await_all(Epoch step, Flag&& flag) {
-    int const i = static_cast<int>(threadIdx.x);
+    int const i = static_cast<int>(this->team_thread());
     if (i < NRanks - 1) {
       int const peer = this->peer_number(i);
       this->template await<true>(flag(this->inbox_from(peer), parity(step)), peer, step);

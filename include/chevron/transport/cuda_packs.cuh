@@ -54,17 +54,46 @@ struct CudaPacks {
   }
 
   //! All of this is loaded before any of it is used: else the compiler would save registers by loading one after the other.
-  template <int K, class T, int Size, int NRanks>
-  CHEVRON_DEVICE static void hold(PerRank<Pack<T, Size>, NRanks> (&all)[K]) {
+  CHEVRON_DEVICE static void hold(uint4& words) {
+    asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
+  }
+  CHEVRON_DEVICE static void hold(ulonglong2& words) {
+    asm volatile("" : "+l"(words.x), "+l"(words.y));
+  }
+  template <class T, int Size>
+  CHEVRON_DEVICE static void hold(Pack<T, Size>& pack) {
+    auto words = detail::bit_cast<uint4>(pack);
+    hold(words);
+    pack = detail::bit_cast<Pack<T, Size>>(words);
+  }
+  template <class T, int Size, int NRanks>
+  CHEVRON_DEVICE static void hold(PerRank<Pack<T, Size>, NRanks>& packs) {
 #pragma unroll
-    for (int k = 0; k < K; ++k) {
+    for (int rank = 0; rank < NRanks; ++rank) hold(packs[rank]);
+  }
+  //! A pack in one piece: the compiler would keep each of its elements in a register.
+  template <class T, int Size>
+  [[nodiscard]] CHEVRON_DEVICE static uint4 words_of(Pack<T, Size> const& pack) {
+    auto words = detail::bit_cast<uint4>(pack);
+    hold(words);
+    return words;
+  }
+  //! The opposite, once all are there.
+  template <class T, int NRanks>
+  [[nodiscard]] CHEVRON_DEVICE static PerRank<Pack<T, pack_size<T>>, NRanks> as_packs(
+      PerRank<uint4, NRanks> all) {
+    PerRank<Pack<T, pack_size<T>>, NRanks> packs;
 #pragma unroll
-      for (int rank = 0; rank < NRanks; ++rank) {
-        auto words = detail::bit_cast<uint4>(all[k][rank]);
-        asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
-        all[k][rank] = detail::bit_cast<Pack<T, Size>>(words);
-      }
+    for (int rank = 0; rank < NRanks; ++rank) {
+      hold(all[rank]);
+      packs[rank] = detail::bit_cast<Pack<T, pack_size<T>>>(all[rank]);
     }
+    return packs;
+  }
+  template <int K, class Packs>
+  CHEVRON_DEVICE static void hold(Packs (&all)[K]) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) hold(all[k]);
   }
 
   template <int Size, class T>
@@ -84,7 +113,11 @@ struct CudaPacks {
   template <int Size, class T>
   CHEVRON_DEVICE static void store_vector(T* to, Pack<T, Size> const& pack) {
     if constexpr (sizeof(T) * Size == pack_bytes) {
-      *reinterpret_cast<uint4*>(to) = detail::bit_cast<uint4>(pack);
+      // By hand: the compiler may store each register by itself, and a link carries a quarter of a pack as slowly as a whole one.
+      auto const words = detail::bit_cast<uint4>(pack);
+      asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x), "r"(words.y),
+                   "r"(words.z), "r"(words.w)
+                   : "memory");
     } else {
       static_assert(Size == 1);
       *to = pack.v[0];
@@ -109,23 +142,32 @@ struct CudaPacks {
     }
   }
 
-  //! Copies with all threads of the lane; whole packs where both sides are aligned alike.
+  //! Copies with some threads, of which this is number `thread`; whole packs where both sides are aligned alike.
   template <bool FromPeer, class T>
-  CHEVRON_DEVICE static void copy(T* to, T const* from, std::size_t count) {
+  CHEVRON_DEVICE static void copy(T* to, T const* from, std::size_t count, unsigned thread, unsigned threads) {
     constexpr int whole = pack_size<T>;
+    constexpr int in_flight = 4;
     std::size_t done = 0;
+    auto const load = [&](std::size_t i) {
+      if constexpr (FromPeer) return load_from_peer<whole>(from + i * whole);
+      return load_vector<whole>(from + i * whole);
+    };
     if (misalignment(from) == 0 && misalignment(to) == 0) {
       std::size_t const packs = count / whole;
-      for (std::size_t i = threadIdx.x; i < packs; i += blockDim.x) {
-        if constexpr (FromPeer) {
-          store_vector(to + i * whole, load_from_peer<whole>(from + i * whole));
-        } else {
-          store_vector(to + i * whole, load_vector<whole>(from + i * whole));
-        }
+      std::size_t i = thread;
+      for (; i + (in_flight - 1) * threads < packs; i += in_flight * threads) {
+        Pack<T, whole> all[in_flight];
+#pragma unroll
+        for (int k = 0; k < in_flight; ++k) all[k] = load(i + k * threads);
+        hold(all);
+#pragma unroll
+        for (int k = 0; k < in_flight; ++k) store_vector(to + (i + k * threads) * whole, all[k]);
       }
+#pragma unroll 1
+      for (; i < packs; i += threads) store_vector(to + i * whole, load(i));
       done = packs * whole;
     }
-    for (std::size_t i = done + threadIdx.x; i < count; i += blockDim.x) {
+    for (std::size_t i = done + thread; i < count; i += threads) {
       to[i] = FromPeer ? load_from_peer<1>(from + i).v[0] : from[i];
     }
   }

@@ -30,7 +30,7 @@ namespace chevron {
 //! Threads of a lane at most, and what room is proven for.
 inline constexpr int max_lane_threads = 512;
 
-//! Lanes of a rank where nothing else is asked for.
+//! Lanes of a rank that shares its device, where nothing else is asked for.
 inline constexpr int usual_lanes = 64;
 
 //! Lanes of a rank that shall be able to let go early, where nothing else is asked for.
@@ -81,7 +81,7 @@ struct Residency {
                  .during = during,
                  .detail = std::to_string(ranks_here) + " ranks share device " + std::to_string(device)};
   }
-  int most = options.lanes != 0 ? options.lanes : usual_lanes;
+  int most = options.lanes != 0 ? options.lanes : ranks_here > 1 ? usual_lanes : processors;
   if (options.lanes == 0 && ranks_here > 1) {
     most = std::clamp((least - ranks_here * usual_early_lanes) / (ranks_here - 1), 1, most);
   }

@@ -50,6 +50,14 @@ struct CudaTrouble {
     }
   }
 
+  //! Tells a peer what this lane calls. Lane 0 does it in every call; the others only where something is amiss.
+  CHEVRON_DEVICE static void greet(View const& view, CallGreeting const& mine, CudaMoment at, int peer) {
+    for (int word = 0; word < CudaInbox::greeting_words; ++word) {
+      Access::store_relaxed(inbox(view, peer, view.rank).greeting[at.parity][word],
+                            std::uint64_t{at.first} << 32 | mine.words[word]);
+    }
+  }
+
   //! What a peer's call differs in from mine, as far as it has told: the first word that differs, so that all who look
   //! find the same. False: it differs, and that is everybody's failure now.
   CHEVRON_DEVICE __noinline__ static bool same_call(View const& view, CallGreeting const& mine, CudaMoment at,
@@ -85,7 +93,10 @@ struct CudaTrouble {
     }
     if (!same_call(view, mine, at, peer)) return 0;
     std::uint64_t const now = detail::nanoseconds_now();
-    if (since == 0) return now;
+    if (since == 0) {
+      if (blockIdx.x != 0) greet(view, mine, at, peer);
+      return now;
+    }
     if (now - since <= view.deadline_ns) return since;
     // Who has not even begun is to blame, not who waits for it in turn.
     int culprit = peer;
@@ -103,6 +114,7 @@ struct CudaTrouble {
   CHEVRON_DEVICE __noinline__ static void tell_difference(View const& view, CallGreeting const& mine,
                                                           CudaMoment at, int peer) {
     std::uint64_t since = 0;
+    if (blockIdx.x != 0) greet(view, mine, at, peer);
     for (int word = 0; word < CudaInbox::greeting_words; ++word) {
       std::uint64_t const& theirs = inbox(view, view.rank, peer).greeting[at.parity][word];
       while (static_cast<Epoch>(Access::load_relaxed(theirs) >> 32) != at.first) {

@@ -9,6 +9,7 @@
 #include <chevron/sync/epoch.hpp>
 #include <chevron/transport/cuda_access.cuh>
 #include <chevron/transport/cuda_segment.hpp>
+#include <chevron/transport/cuda_team.cuh>
 #include <chevron/transport/cuda_trouble.cuh>
 
 #include <cstddef>
@@ -33,8 +34,8 @@ class CudaWait {
   [[nodiscard]] CHEVRON_DEVICE Epoch epoch() const { return at_.epoch; }
   [[nodiscard]] CHEVRON_DEVICE bool ok() const { return ok_; }
 
-  //! Whether all threads of the lane are fine; they meet here.
-  [[nodiscard]] CHEVRON_DEVICE bool agree() { return ok_ = __syncthreads_or(ok_ ? 0 : 1) == 0; }
+  //! Whether all threads of the team are fine; they meet here.
+  [[nodiscard]] CHEVRON_DEVICE bool agree() { return ok_ = team_.agree(ok_); }
 
   //! Ends the communicator for all ranks: `culprit` did what `code` says.
   CHEVRON_DEVICE void fail(Errc code, int culprit) {
@@ -65,7 +66,7 @@ class CudaWait {
     open();
     check_greetings();
     if (era_of(at_.first - 1) != era_of(at_.epoch)) enter_era(view_, greeting_, at_);
-    if (!has_written_steps_) {
+    if (!has_written_steps_ || team_.is_half()) {
       __syncthreads();  // every peer has been heard by some thread
       write_steps(at_.epoch);
       let_go();
@@ -102,7 +103,6 @@ class CudaWait {
   [[nodiscard]] CHEVRON_DEVICE CudaInbox& inbox_from(int peer) const {
     return *reinterpret_cast<CudaInbox*>(own_segment_ + view_.layout.inbox_at(lane(), peer));
   }
-
   //! Before the first access to data: earlier kernels of the stream have ended when this returns.
   CHEVRON_DEVICE void wait_for_data() {
     if (has_waited_) return;
@@ -138,6 +138,12 @@ class CudaWait {
       detail::let_next_kernel_launch();
     }
   }
+
+  //! The threads that work together: all of the lane, until split().
+  [[nodiscard]] CHEVRON_DEVICE unsigned team_thread() const { return team_.thread(); }
+  [[nodiscard]] CHEVRON_DEVICE unsigned team_threads() const { return team_.threads(); }
+  CHEVRON_DEVICE void meet_team() const { team_.meet(); }
+  CHEVRON_DEVICE Roles split() { return team_.split(); }
 
   //! Peer `i` of this rank, 0 to NRanks - 2: the next rank first, so that no peer is everybody's first.
   [[nodiscard]] CHEVRON_DEVICE int peer_number(int i) const { return peer_of(rank(), i); }
@@ -205,7 +211,8 @@ class CudaWait {
     return *reinterpret_cast<std::uint64_t*>(own_segment_ + CudaSegmentLayout::steps_at(lane()));
   }
 
-  // ---- greetings: each rank tells what it calls when it begins, and looks at what the others call before it ends
+  // ---- greetings: each rank tells what it calls when it begins, and looks at what the others call before it ends. Lane 0
+  // does so for all: what the others would tell is the same, and on a link each word takes as much as four packs.
 
   static constexpr int words = CudaInbox::greeting_words;
 
@@ -213,7 +220,9 @@ class CudaWait {
   [[nodiscard]] CHEVRON_DEVICE int greeting_number() const {
     return static_cast<int>(blockDim.x) - 1 - static_cast<int>(threadIdx.x);
   }
-  [[nodiscard]] CHEVRON_DEVICE bool greets() const { return greeting_number() < (NRanks - 1) * words; }
+  [[nodiscard]] CHEVRON_DEVICE bool greets() const {
+    return lane() == 0 && greeting_number() < (NRanks - 1) * words;
+  }
 
   CHEVRON_DEVICE void post_greeting() {
     if (!greets()) return;
@@ -275,6 +284,7 @@ class CudaWait {
   std::uint32_t digest_;
   std::byte* own_segment_;
   std::uint32_t outgoing_at_;
+  CudaTeam team_{};
   CudaMoment at_{};
   std::uint64_t steps_before_ = 0;
   std::uint32_t others_ = 0;  //!< kernels of this rank that were under way when this one began

@@ -58,6 +58,9 @@ class HostLane : public HostWait<Access> {
     return part_of(whole, endpoint().layout().lanes(), this->lane(), granule<T>);
   }
 
+  //! A lane is one thread: it has both roles.
+  [[nodiscard]] static constexpr Roles split_up() { return {}; }
+
   // ---- windows: load from all, store to all
   // -------------------------------------------------------------------
 
@@ -65,12 +68,23 @@ class HostLane : public HostWait<Access> {
   //! Sync: every rank has arrived; what it wrote to its buffers before is visible.
   //! Errors: unknown_window, buffers_overlap (ranks of one address space); look at ok() afterwards.
   template <class T, class Epilogue>
-  Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call, Epoch /*steps*/ = 0) {
+  Arrival<T, NRanks> arrive(Call<T, Epilogue> const& call, Epoch steps = 0) {
+    announce(call, steps);
+    return hear(call, steps);
+  }
+
+  //! The first half of arrive(): publishes where my buffers lie.
+  template <class T, class Epilogue>
+  void announce(Call<T, Epilogue> const& call, Epoch /*steps*/ = 0) {
     this->begin_step();
     Message const mine{call.in_at, call.out_at};
     for_each_peer([&](int peer) { post_line(inbox_at(peer).arrival, mine); });
     this->ring(NRanks);
+  }
 
+  //! The second half: learns where everybody's buffers lie.
+  template <class T, class Epilogue>
+  Arrival<T, NRanks> hear(Call<T, Epilogue> const& call, Epoch /*steps*/ = 0) {
     Arrival<T, NRanks> all;
     for_each_peer([&](int peer) {
       FlaggedLine const& line = inbox_from(peer).arrival;
@@ -204,6 +218,19 @@ class HostLane : public HostWait<Access> {
     for_each_peer([&](int peer) {
       FlaggedLine const* const next = packets_at(peer, 1);
       for (std::size_t i = 0; i < count && i < lines_fetched_ahead; ++i) Access::will_write(next[i]);
+    });
+  }
+
+  //! A step of packets: pushes `part` of `in` to every peer and receives theirs; `out` gets `reduce(at, all)` of what all
+  //! ranks have. Look at ok() afterwards.
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA { push_to_all(at, load(in, at)); });
+    this->ring(NRanks);
+    await_packets<T>(part);
+    for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA {
+      auto const all = receive_from_all(at, load(in, at));
+      if (this->ok() && at.valid != 0) store(out, at, reduce(at, all));
     });
   }
 

@@ -50,15 +50,8 @@ struct OneShotPush {
     for (std::size_t step = 0;; ++step) {
       Shard const part = step_of(mine, step, capacity);
       lane.begin_step();
-      lane.template for_each_packet<T>(
-          part, [&](auto at) CHEVRON_INLINE_LAMBDA { lane.push_to_all(at, lane.load(call.in, at)); });
-      lane.ring(NRanks);
-      lane.template await_packets<T>(part);
-      lane.template for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA {
-        auto const all = lane.receive_from_all(at, lane.load(call.in, at));
-        if (!lane.ok() || at.valid == 0) return;
-        lane.store(call.out, at,
-                   finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid));
+      lane.exchange_part(part, call.in, call.out, [&](auto at, auto const& all) CHEVRON_INLINE_LAMBDA {
+        return finish_pack<T>(call.epilogue, reduce_in_rank_order<Op>(all), at.index, at.valid);
       });
       // All of the lane has received this step before it pushes the next.
       if (step + 1 == steps || !lane.agree()) return;
