@@ -39,6 +39,8 @@ struct Settings {
   long rounds = 5;
 
   std::string json_file;
+  std::string policies_file;         //!< instead of sizes and algorithms: heats, see heats.hpp
+  std::optional<bool> non_temporal;  //!< whether stores may go past the caches; not given: by the CPU
   std::string command;  //!< as it was given
 };
 

@@ -98,6 +98,7 @@ class Group final : public DeviceGroup {
     std::copy_n(ranks.devices.begin(), NRanks, devices.begin());
     chevron::CudaOptions options;
     options.deadline = ranks.deadline;
+    options.lanes = ranks.most_lanes;
     auto made = Compiled::template create<Transport, Selector>(devices, options);
     if (!made) return {.why_not = made.error().message()};
     auto group = std::make_unique<Group>(ranks, std::move(*made));

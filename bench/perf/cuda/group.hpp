@@ -40,6 +40,7 @@ struct DeviceRanks {
   std::uint64_t seed;
   std::chrono::milliseconds deadline;
   bool system_scope;
+  int most_lanes = 0;  //!< that a call may have; 0: as many as the library takes
 };
 
 //! @brief A group of chevron's ranks with a buffer for input, one for output and one for calls in place on each rank, all

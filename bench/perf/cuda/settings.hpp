@@ -19,6 +19,7 @@ struct CudaSettings : Settings {
   bool host_time = false;          //!< tell what a call costs the calling thread
   bool copy = true;                //!< the yardstick
   bool system_scope = false;       //!< also where all ranks share a device
+  int most_lanes = 0;              //!< CudaOptions::lanes
 
   // The grid: an algorithm by name runs with each combination, and with the fastest of them is timed.
   std::vector<int> lanes_tried = {0};
