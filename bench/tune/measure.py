@@ -333,14 +333,15 @@ class Measurements:
         self._warn(text)
 
     def figures(self, context: Context, level: int) -> dict[int, dict[Policy, float]]:
-        """Times in microseconds of what was measured with so much care. Where nothing was, of the most care there is."""
-        found = {}
-        for size, timings in sorted(self.timings[context].items()):
-            alive = {policy: timings[policy] for policy in self.alive(context, timings) if timings[policy].samples}
-            if alive:
-                enough = min(level, max(timing.level for timing in alive.values()))
-                found[size] = side_by_side({policy: timing for policy, timing in alive.items() if timing.level >= enough})
-        return found
+        """By size, times in microseconds of what was measured with so much care. Where nothing was, of the most care there is."""
+        found = {size: self.figures_at(context, size, level) for size in sorted(self.timings[context])}
+        return {size: times for size, times in found.items() if times}
+
+    def figures_at(self, context: Context, size_bytes: int, level: int) -> dict[Policy, float]:
+        timings = self.timings[context].get(size_bytes, {})
+        alive = {policy: timings[policy] for policy in self.alive(context, timings) if timings[policy].samples}
+        enough = min(level, max((timing.level for timing in alive.values()), default=0))
+        return side_by_side({policy: timing for policy, timing in alive.items() if timing.level >= enough})
 
     def best(self, context: Context, size_bytes: int) -> list[Policy]:
         """What was measured at a size, the fastest first."""

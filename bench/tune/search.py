@@ -220,10 +220,9 @@ class Search:
     def settled(self, context: Context, heats: int = 12) -> bool:
         """Whether more heats would hardly change anything."""
         return all(
-            len(timing.heats) >= heats
+            len(timings[policy].heats) >= heats
             for size, timings in self.measurements.timings[context].items()
-            for policy, timing in timings.items()
-            if policy in self.final_best(context, size)[:2]
+            for policy in self.final_best(context, size)[:2]
         )
 
     # -- pieces -------------------------------------------------------------------------------------------------------
@@ -254,7 +253,7 @@ class Search:
 
     def final_best(self, context: Context, size: int) -> list[Policy]:
         """The fastest with care, those for all buffers among the first few where they are wanted."""
-        times = self.measurements.figures(context, FINAL).get(size, {})
+        times = self.measurements.figures_at(context, size, FINAL)
         order = sorted(times, key=lambda one: (times[one], one))
         if not self.elsewhere(context):
             return order
