@@ -106,6 +106,7 @@ std::string line_of(Heat const& heat, NamedPolicy const& policy, Finish const& f
     members.emplace_back("error", json(finish.error));
   } else if (!finish.left_out.empty()) {
     members.emplace_back("left_out", json(finish.left_out));
+    members.emplace_back("launch", finish.launch ? json(*finish.launch) : "null");
   } else {
     members.emplace_back("us", microseconds(finish.seconds));
     members.emplace_back("calls", json(finish.calls));

@@ -59,7 +59,7 @@ struct Heat {
 struct Finish {
   std::vector<double> seconds = {};  //!< of one call, for each batch
   long calls = 0;                    //!< in a batch
-  std::optional<Launch> launch = {};          //!< as it really ran, on a device
+  std::optional<Launch> launch = {};          //!< as it really ran, on a device, or as it would have
   std::optional<std::uint64_t> wrong = {};    //!< elements that differ from the reference, if that was asked
   std::string left_out = {};                  //!< why it was not run: another policy is the same here
   std::string error = {};

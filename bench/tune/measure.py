@@ -199,6 +199,7 @@ class Measurements:
         self._dead: dict[Context, set[Policy]] = {}
         self._failures: dict[Context, collections.Counter] = {context: collections.Counter() for context in commands}
         self._deaths = 0
+        self._cut: dict[tuple[Context, Policy], Policy] = {}
         self._started_again = 0.0  # seconds that are not yet told
         self.timings: dict[Context, dict[int, dict[Policy, Timing]]] = {context: {} for context in commands}
         self.greetings: dict[Context, dict] = {}
@@ -289,6 +290,8 @@ class Measurements:
         for policy, answer in zip(heat.policies, answers):
             if "left_out" in answer:
                 dead.add(policy)
+                if launch := answer.get("launch"):  # there is room for fewer lanes
+                    self._cut[heat.context, policy] = self._as_launched(policy, launch)
             elif "error" in answer:
                 failed = True
                 dead.add(policy)
@@ -316,7 +319,7 @@ class Measurements:
     def _add(self, heat: Heat, policy: Policy, answer: dict, level: int) -> None:
         launch = answer.get("launch")
         if launch and policy.lanes:  # with lanes by size, it stays what was asked for
-            policy = dataclasses.replace(policy, let_go=launch["let_go"])
+            self._cut[heat.context, policy] = policy = self._as_launched(policy, launch)
         timing = self.timings[heat.context].setdefault(heat.size_bytes, {}).setdefault(policy, Timing())
         if level < timing.level:
             return
@@ -326,6 +329,14 @@ class Measurements:
         timing.level = level
         timing.samples += answer["us"]
         timing.heats[self.heats] = statistics.median(answer["us"])
+
+    @staticmethod
+    def _as_launched(policy: Policy, launch: dict) -> Policy:
+        return dataclasses.replace(policy, lanes=int(launch["lanes"]), threads=int(launch["threads"]), let_go=launch["let_go"])
+
+    def as_launched(self, context: Context, policy: Policy) -> Policy:
+        """What a policy comes to where the device has no room for what it asks for; itself as long as it did not run."""
+        return self._cut.get((context, policy), policy)
 
     def _complain(self, heat: Heat, policy: Policy, what: str) -> None:
         text = f"{policy.words()} with {heat.context[0]} ranks, {heat.context[1]}, {heat.size_bytes} bytes: {what}"

@@ -71,6 +71,7 @@ def main() -> int:
             answer = {"policy": name, "bytes": size}
             if on_device and int(policy["lanes"]) > MOST_LANES:
                 answer["left_out"] = "no room"
+                answer["launch"] = {**policy, "lanes": MOST_LANES}
             elif policy["algorithm"] == os.environ.get("FAKE_FAIL"):
                 answer["error"] = "it was told to fail"
                 failed = True

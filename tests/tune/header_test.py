@@ -112,6 +112,16 @@ class Headers(unittest.TestCase):
             self.assertRegex(worst, r"^worst: 1\.0\d\d times" if code == 0 else r"^worst: 2\.\d\d\d times .* 256 KiB")
 
 
+    def test_lanes_that_there_is_no_room_for_are_cut_down(self):
+        path = self.folder / "wide.hpp"
+        path.write_text(BAD.replace("one_shot_push}", "one_shot_push, .cuda = {.lanes = 64, .threads = 128}}"))
+        program = f"{sys.executable} {HERE / 'fake_perf.py'}"
+        command = [sys.executable, str(TUNE), "--program", program, "--transport", "cuda_peer", "--elements", "float", "--from", "1K",
+                   "--to", "1K", "--budget", "2s", "--quiet", "--include", str(INCLUDE), "--cxx", COMPILERS[0], "--verify", str(path)]  # fmt: skip
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        self.assertRegex(ran.stdout, r"one_shot_push 40x128 relaxed_arrival at_once", ran.stderr)
+
+
 BAD = """
 #include <chevron/select/table.hpp>
 #include <array>
