@@ -96,7 +96,7 @@ def command_line(arguments: list[str]) -> argparse.Namespace:
 
     how = parser.add_argument_group("how")
     how.add_argument("--budget", type=seconds, default=120.0, help="time to measure, such as 30s, 5min, 1h, for all rank counts and elements together (2min)")
-    how.add_argument("--tolerance", type=share, default=0.02, help="how much slower than the best policy a row may be where that saves rows (2%%)")
+    how.add_argument("--tolerance", type=share, default=0.02, help="how much slower than the best policy a row may be where that saves rows, besides what may be chance (2%%)")
     how.add_argument("--limit", type=share, default=0.05, help="how much slower than the best single policy a table may be anywhere (5%%)")
     how.add_argument("--neighbours", type=some_of(("ranks", "elements")), default=(),
                      help="ranks, elements or both: also take what was not measured, with what is next to it")  # fmt: skip
@@ -240,7 +240,7 @@ def tune(options: argparse.Namespace, arguments: list[str]) -> int:
         raise Failure("nothing was measured")
     elsewhere = options.windows == "auto" and any(run.search.elsewhere(context) for context in run.contexts)
     neighbours = frozenset(options.neighbours)
-    found = solve.plans(figures, options.tolerance, elsewhere, "ranks" in neighbours)
+    found = solve.plans(figures, run.search.allowance(*run.contexts), elsewhere, "ranks" in neighbours)
     rows = solve.rows_of(found, figures, elsewhere, neighbours)
     facts = []
     code = 1 if measurements.failed else 0

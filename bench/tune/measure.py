@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -167,18 +168,39 @@ class Timing:
         return statistics.median(self.samples)
 
 
+def measure_of(timings: dict[Policy, Timing]) -> Policy:
+    """The policy that ran in most heats, of several the fastest: what others are compared with."""
+    return min(timings, key=lambda one: (-len(timings[one].heats), timings[one].median, one))
+
+
+def ratios_by_heat(timings: dict[Policy, Timing]) -> dict[Policy, list[float]]:
+    """Each policy's times over those of the one that ran in most heats, in the heats that both ran in."""
+    if not timings:
+        return {}
+    measure = timings[measure_of(timings)].heats
+    return {
+        policy: [time / measure[heat] for heat, time in timing.heats.items() if heat in measure]
+        for policy, timing in timings.items()
+    }  # fmt: skip
+
+
 def side_by_side(timings: dict[Policy, Timing]) -> dict[Policy, float]:
     """Times that can be compared although the machine was faster in some heats than in others, and not everybody ran in all:
     a policy's is the median of its ratios to one that ran in most, heat by heat, times that one's median."""
     if not timings:
         return {}
-    measure = min(timings, key=lambda one: (-len(timings[one].heats), timings[one].median, one))
-    of_measure = timings[measure]
-    found = {}
-    for policy, timing in timings.items():
-        together = [time / of_measure.heats[heat] for heat, time in timing.heats.items() if heat in of_measure.heats]
-        found[policy] = statistics.median(together) * of_measure.median if together else timing.median
-    return found
+    unit = timings[measure_of(timings)].median
+    return {
+        policy: statistics.median(ratios) * unit if ratios else timings[policy].median
+        for policy, ratios in ratios_by_heat(timings).items()
+    }
+
+
+def doubt_of(ratios: list[float]) -> float:
+    """Twice the standard error of a median, as a share of it; for few values a guess."""
+    if len(ratios) < 3:
+        return 0.02
+    return 2 * 1.25 * statistics.stdev(ratios) / math.sqrt(len(ratios)) / statistics.median(ratios)
 
 
 class Measurements:
@@ -353,6 +375,14 @@ class Measurements:
         alive = {policy: timings[policy] for policy in self.alive(context, timings) if timings[policy].samples}
         enough = min(level, max((timing.level for timing in alive.values()), default=0))
         return side_by_side({policy: timing for policy, timing in alive.items() if timing.level >= enough})
+
+    def doubts(self, context: Context, level: int) -> dict[int, dict[Policy, float]]:
+        """By size, the share of a policy's time that may be chance: twice the error of the median of its ratios."""
+        found: dict[int, dict[Policy, float]] = {}
+        for size, timings in self.timings[context].items():
+            alive = {one: timings[one] for one in self.alive(context, timings) if timings[one].level >= level}
+            found[size] = {policy: doubt_of(ratios) for policy, ratios in ratios_by_heat(alive).items()}
+        return found
 
     def best(self, context: Context, size_bytes: int) -> list[Policy]:
         """What was measured at a size, the fastest first."""

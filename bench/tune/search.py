@@ -263,7 +263,12 @@ class Search:
     def plan(self, context: Context) -> solve.Plan | None:
         """The rows as of now; None where nothing is left."""
         figures = self.measurements.figures(context, FINAL)
-        return solve.plan_for([context], {context: figures}, self.tolerance, self.elsewhere(context)) if figures else None
+        return solve.plan_for([context], {context: figures}, self.allowance(context), self.elsewhere(context)) if figures else None
+
+    def allowance(self, *contexts: Context) -> solve.Tolerance:
+        """What a row may be slower than the best policy, with what may be chance in the figures so far."""
+        doubts = {context: self.measurements.doubts(context, FINAL) for context in contexts}
+        return solve.Tolerance(self.tolerance, self.limit, doubts)
 
     def elsewhere(self, context: Context) -> bool:
         """Whether there are buffers outside of windows."""

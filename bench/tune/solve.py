@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from policies import ELEMENTS, MOST_RANKS, Policy
 
 Figures = Mapping[int, Mapping[Policy, float]]
+Doubts = Mapping[Policy, float]
 Context = tuple[int, str]  # rank count and element
 
 UNLIMITED = None
@@ -67,24 +68,51 @@ def ratios(times: Mapping[Policy, float], allowed: Callable[[Policy], bool] = la
     return {policy: time / best for policy, time in there.items()}
 
 
-def segments_of(points: list[tuple[int, Mapping[Policy, float]]], tolerance: float) -> list[Segment] | None:
-    """The fewest segments whose policies are within the tolerance of the best one at each point, and of these the fastest.
-    Several points may be of one size, which then get one policy. None where no policy suits all points of a size.
+@dataclasses.dataclass(frozen=True)
+class Tolerance:
+    """How much slower than the best a row may be, where that saves rows: `share` of its time, and beyond that what could be
+    chance, up to `limit`. The doubts are shares of a policy's time, by context and size."""
+
+    share: float
+    limit: float | None = None
+    doubts: Mapping[Context, Mapping[int, Doubts]] = dataclasses.field(default_factory=dict)
+
+    def allows(self, context: Context, size: int, policy: Policy, ratio: float) -> bool:
+        doubt = self.doubts.get(context, {}).get(size, {}).get(policy, 0.0)
+        return ratio <= 1 + self.share or (self.limit is not None and ratio <= 1 + min(self.share + doubt, self.limit))
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """A size of one context: each policy's ratio to the best, and which of them are near enough to it for a row."""
+
+    size: int
+    ratios: Mapping[Policy, float]
+    good: frozenset[Policy]
+
+
+def point(size: int, ratios: Mapping[Policy, float], tolerance: Tolerance, context: Context = (0, "")) -> Point:
+    return Point(size, ratios, frozenset(one for one, ratio in ratios.items() if tolerance.allows(context, size, one, ratio)))
+
+
+def segments_of(points: list[Point]) -> list[Segment] | None:
+    """The fewest segments whose policies are good at all of their points, and of these the fastest. Several points may be of
+    one size, which then get one policy. None where no policy is good at all points of a size.
 
     Dynamic programming over the ends of segments; a segment's policy must suit all its points.
     """
-    sizes = sorted({size for size, _ in points})
-    of_size = [[ratio for at, ratio in points if at == size] for size in sizes]
+    sizes = sorted({one.size for one in points})
+    of_size = [[one for one in points if one.size == size] for size in sizes]
     # cost[i]: rows and their excess for the first i sizes, and the last segment's beginning and policy
     cost: list[tuple[int, float, int, Policy | None] | None] = [(0, 0.0, 0, None)] + [None] * len(sizes)
     for end in range(1, len(sizes) + 1):
         excess: dict[Policy, float] | None = None
         for begin in range(end - 1, -1, -1):
             here: dict[Policy, float] = {}
-            for policy, ratio in of_size[begin][0].items():
-                all_ratios = [one.get(policy, math.inf) for one in of_size[begin]]
-                if max(all_ratios) <= 1 + tolerance and (excess is None or policy in excess):
-                    here[policy] = sum(map(math.log, all_ratios)) + (0.0 if excess is None else excess[policy])
+            for policy in frozenset.intersection(*(one.good for one in of_size[begin])):
+                if excess is None or policy in excess:
+                    more = sum(math.log(one.ratios[policy]) for one in of_size[begin])
+                    here[policy] = more + (0.0 if excess is None else excess[policy])
             excess = here
             if not excess:
                 break
@@ -179,7 +207,9 @@ class Plan:
         return list(self.elsewhere) or [one for one in self.in_windows if not one.policy.needs_windows]
 
 
-def plan_for(contexts: Iterable[Context], figures: Mapping[Context, Figures], tolerance: float, elsewhere: bool) -> Plan | None:
+def plan_for(
+    contexts: Iterable[Context], figures: Mapping[Context, Figures], tolerance: Tolerance, elsewhere: bool
+) -> Plan | None:
     """One list of rows for all contexts, None where they are too different.
 
     A call whose algorithm needs no windows, at a size where another is taken for buffers outside of them, would have to ask
@@ -188,12 +218,12 @@ def plan_for(contexts: Iterable[Context], figures: Mapping[Context, Figures], to
     contexts = tuple(contexts)
     ours = [figures[context] for context in contexts]
 
-    def points(allowed: Callable[[int, Policy], bool]) -> list[tuple[int, dict[Policy, float]]]:
+    def points(allowed: Callable[[int, Policy], bool]) -> list[Point]:
         return [
-            (size, ratios(times, lambda policy: allowed(size, policy)))
-            for one in ours
+            point(size, ratios(times, lambda policy: allowed(size, policy)), tolerance, context)
+            for context, one in zip(contexts, ours)
             for size, times in one.items()
-        ]  # fmt: skip
+        ]
 
     borders: dict[tuple[int, int], int] = {}
 
@@ -203,7 +233,7 @@ def plan_for(contexts: Iterable[Context], figures: Mapping[Context, Figures], to
             borders[key] = crossing(*key, one.policy, other.policy, ours)
         return borders[key]
 
-    found = segments_of(points(lambda size, policy: True), tolerance)
+    found = segments_of(points(lambda size, policy: True))
     if not found:
         return None
     in_windows = with_borders(found, border)
@@ -218,7 +248,7 @@ def plan_for(contexts: Iterable[Context], figures: Mapping[Context, Figures], to
         only = general_at(size)
         return not policy.needs_windows and only in (None, policy)
 
-    found = segments_of(points(allowed), tolerance)
+    found = segments_of(points(allowed))
     return Plan(contexts, tuple(in_windows), tuple(with_borders(found, border))) if found else None
 
 
@@ -232,7 +262,7 @@ def adjoin(one: Plan, other: Plan, take_neighbours: bool, measured_ranks: list[i
     return whole and ranks[-1] - ranks[0] + 1 == len(ranks)
 
 
-def plans(figures: Mapping[Context, Figures], tolerance: float, elsewhere: bool, take_neighbours: bool = False) -> list[Plan]:
+def plans(figures: Mapping[Context, Figures], tolerance: Tolerance, elsewhere: bool, take_neighbours: bool = False) -> list[Plan]:
     """Rows for all contexts: those that can share rows within the tolerance do, as long as that makes rows fewer."""
     found = [plan_for([context], figures, tolerance, elsewhere) for context in sorted(figures)]
     if None in found:

@@ -40,7 +40,7 @@ def rows_of_some_figures(random_: random.Random, contexts, grid: Grid, elsewhere
             size: {policy: latency + slope * size for policy, (latency, slope) in shape.items()}
             for size in (1 << power for power in range(8, 26, 2))
         }
-    plans = solve.plans(figures, 0.02, elsewhere, "ranks" in neighbours)
+    plans = solve.plans(figures, solve.Tolerance(0.02), elsewhere, "ranks" in neighbours)
     return solve.rows_of(plans, figures, elsewhere, neighbours)
 
 
