@@ -193,15 +193,18 @@ class Search:
 
     def confirm(self, context: Context, clock: Clock) -> None:
         """The table's choice and its rivals again, at all sizes in turn; what was ahead by luck falls back."""
+        costs: dict[int, float] = {}  # seconds that a heat took last
         while clock.left > 0:
             start = self.measurements.seconds
             self.measurements.start_again(context, 0.1 * clock.left)
             for size in sorted(self.measurements.timings[context]):
                 rivals = self.final_best(context, size)[:6]
-                if clock.left <= 0 or not rivals:
-                    break
+                if not rivals or costs.get(size, 0.0) > clock.left:
+                    continue  # what takes longer than there is time for would only make the run longer
                 self.say(f"{self.name(context)}, confirming {solve.text_of_size(size)}")
+                before = self.measurements.seconds
                 self.heat(context, size, rivals, 5, FINAL)
+                costs[size] = self.measurements.seconds - before
             if self.measurements.seconds == start or self.settled(context):
                 return
 

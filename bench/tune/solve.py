@@ -375,11 +375,28 @@ def rows_of(
                     score_of(segment.policy, inside, of, allowed),
                 )
             )  # fmt: skip
-    last = rows[-1]
-    total = last.ranks == (1, MOST_RANKS) and last.elements is None and not last.in_windows_only
-    if not (total and last.begin == 0 and last.end is UNLIMITED):
+    if cover_everything(rows):
+        # Then the last one can be for everything: other rows are before it, and one more behind it would be for nothing.
+        rows[-1] = Row(rows[-1].policy, score=rows[-1].score)
+    else:
         rows.append(Row(fallback_policy(figures), score="what no row above is for, not measured"))
     return rows
+
+
+def cover_everything(rows: list[Row]) -> bool:
+    """Whether buffers outside of windows reach a row whatever the rank count, the element (also one of the user's own) and
+    the size."""
+    if rows[-1].in_windows_only:
+        return False
+    for ranks in range(1, MOST_RANKS + 1):
+        for kind in [*(kind for kind, _, _ in ELEMENTS.values()), "user"]:
+            size = 0
+            while size is not UNLIMITED:
+                row = next((one for one in rows if one.matches(ranks, kind, size, False)), None)
+                if row is None:
+                    return False
+                size = row.end
+    return True
 
 
 def worst_ratio(rows: list[Row], figures: Mapping[Context, Figures], in_windows: bool) -> tuple[float, Context | None, int]:

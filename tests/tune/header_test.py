@@ -79,7 +79,7 @@ class Headers(unittest.TestCase):
                 if place % 2 == 0:
                     ranks, elements = (2, 4), ("float", "bfloat16")
                     contexts = [(rank, element) for rank in ranks for element in elements]
-                    rows = rows_of_some_figures(random_, contexts, Grid(False), True)
+                    rows = rows_of_some_figures(random_, contexts, Grid(False), True, frozenset({"ranks"}))
                     text = header.header(rows, about("MyTable", ranks, elements), False, self.library)
                     self.agree("my_table", rows, text, "MyTable", ranks, elements, cxx)
                 else:

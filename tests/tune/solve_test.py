@@ -18,7 +18,7 @@ import solve  # noqa: E402
 from policies import ELEMENTS, Grid, Policy, by_hope, spread  # noqa: E402
 
 SEED = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else random.randrange(1 << 32)
-CASES = 150
+CASES = 100
 SHARE = 0.02
 TOLERANCE = solve.Tolerance(SHARE)
 
@@ -113,6 +113,23 @@ class Rows(unittest.TestCase):
                     chosen = first_match(rows, context[0], ELEMENTS[context[1]][0], size, True)
                     if not chosen.needs_windows:
                         self.assertEqual(chosen, first_match(rows, context[0], ELEMENTS[context[1]][0], size, False))
+
+    def test_no_row_is_for_nothing(self):
+        """The library refuses a table with a row all of whose calls are taken by rows before it."""
+        for random_, _, _, _, rows in self.each_case():
+            reached = set()
+            borders = {0} | {end for row in rows for end in (row.begin, row.end) if end}
+            kinds = [kind for kind, _, _ in ELEMENTS.values()] + ["user"]
+            for ranks, kind, size, in_windows in itertools.product(range(1, 33), kinds, borders, (True, False)):
+                place = next(i for i, row in enumerate(rows) if row.matches(ranks, kind, size, in_windows))
+                reached.add(place)
+            self.assertEqual(reached, set(range(len(rows))))
+
+    def test_the_last_row_is_for_everything(self):
+        for _, _, _, _, rows in self.each_case():
+            last = rows[-1]
+            limits = (last.ranks, last.begin, last.end, last.elements, last.in_windows_only)
+            self.assertEqual(limits, ((1, 32), 0, None, None, False))
 
     def test_contexts_share_rows_only_where_that_saves_some(self):
         for _, figures, elsewhere, neighbours, rows in self.each_case():
