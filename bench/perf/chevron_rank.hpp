@@ -32,7 +32,8 @@ struct ChevronRank {
   Answer operator()(Task const& task) const {
     auto const slash = task.algorithm.find('/');  // what follows it is how the algorithm stores
     auto const call = find_call(task.op, task.algorithm.substr(0, slash));
-    auto const stores = slash != std::string::npos ? chevron::Stores::non_temporal : chevron::Stores::temporal;
+    auto const stores =
+        slash != std::string::npos ? chevron::Stores::non_temporal : chevron::Stores::temporal;
     if (call == nullptr) return Answer::failure("chevron-perf has no " + task.algorithm + " for " + task.op);
     return task.kind == Task::Kind::check ? check(task, call, stores) : measure(task, call, stores);
   }

@@ -95,13 +95,14 @@ std::variant<Settings, int> read_command_line(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds, "how often the libraries take turns in a row")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", settings.json_file, "a file for the results");
-  app.add_option("--policies", settings.policies_file,
-                 "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see "
-                 "perf/heats.hpp). One transport, rank count, element and operation");
+  app.add_option(
+      "--policies", settings.policies_file,
+      "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see "
+      "perf/heats.hpp). One transport, rank count, element and operation");
   bool non_temporal = true;
-  auto const* const non_temporal_flag =
-      app.add_flag("--non-temporal,!--no-non-temporal", non_temporal,
-                   "whether stores go past the caches where a policy says so (if not given: where it pays on this CPU)");
+  auto const* const non_temporal_flag = app.add_flag(
+      "--non-temporal,!--no-non-temporal", non_temporal,
+      "whether stores go past the caches where a policy says so (if not given: where it pays on this CPU)");
   app.add_option("--peers", settings.peers,
                  "other libraries: some of mpi (openmpi and mpich), openmpi, mpich, gloo")
       ->delimiter(',')

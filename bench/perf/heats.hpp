@@ -52,16 +52,18 @@ struct Heat {
   bool check = false;
 
   //! Whether a time is so far off the fastest one that its policy need not be timed again.
-  [[nodiscard]] bool hopeless(double time, double fastest) const { return give_up > 0 && time > give_up * fastest; }
+  [[nodiscard]] bool hopeless(double time, double fastest) const {
+    return give_up > 0 && time > give_up * fastest;
+  }
 };
 
 //! @brief What came of one policy in a heat.
 struct Finish {
-  std::vector<double> seconds = {};  //!< of one call, for each batch
-  long calls = 0;                    //!< in a batch
-  std::optional<Launch> launch = {};          //!< as it really ran, on a device, or as it would have
-  std::optional<std::uint64_t> wrong = {};    //!< elements that differ from the reference, if that was asked
-  std::string left_out = {};                  //!< why it was not run: another policy is the same here
+  std::vector<double> seconds = {};         //!< of one call, for each batch
+  long calls = 0;                           //!< in a batch
+  std::optional<Launch> launch = {};        //!< as it really ran, on a device, or as it would have
+  std::optional<std::uint64_t> wrong = {};  //!< elements that differ from the reference, if that was asked
+  std::string left_out = {};                //!< why it was not run: another policy is the same here
   std::string error = {};
 };
 

@@ -58,8 +58,8 @@ bool write_json(std::string const& file, Machine const& machine, Settings const&
   Members peers;
   for (auto const& [name, version] : versions) peers.emplace_back(name, json(version));
   std::ofstream out(file);
-  out << "{\"machine\": " << json(machine)
-      << ",\n \"command\": " << json(settings.command) << ",\n \"seed\": " << json(settings.seed)
+  out << "{\"machine\": " << json(machine) << ",\n \"command\": " << json(settings.command)
+      << ",\n \"seed\": " << json(settings.seed)
       << ",\n \"memory\": " << json(std::string_view(settings.memory == Memory::window ? "window" : "plain"))
       << ",\n \"peers\": " << object(peers) << ",\n \"rows\": [";
   bool first = true;

@@ -17,7 +17,8 @@ constexpr long batches_in_round = 3;
 //! Why a policy is the same as another one here, or can't be; empty where it is one of its own.
 std::string why_left_out(NamedPolicy const& policy, Settings const& settings) {
   bool const on_windows = needs_windows(policy.algorithm);
-  if (on_windows && !buffers_in_windows(settings.transports[0], settings.memory)) return "it works on windows";
+  if (on_windows && !buffers_in_windows(settings.transports[0], settings.memory))
+    return "it works on windows";
   if (policy.stores == "temporal") return {};
   if (!on_windows) return "it stores in one way only";
   if (!settings.non_temporal.value_or(chevron::non_temporal_stores_pay()))

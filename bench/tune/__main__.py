@@ -307,7 +307,7 @@ def main(arguments: list[str]) -> int:
         return verify_table(options, arguments) if options.verify else tune(options, arguments)
     except Failure as failure:
         print(f"chevron-tune: {failure}", file=sys.stderr)
-        return 2
+        return failure.code
     except KeyboardInterrupt:
         print("\nchevron-tune: stopped; the same command goes on", file=sys.stderr)
         return 130

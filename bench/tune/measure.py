@@ -18,7 +18,11 @@ from solve import Context
 
 
 class Failure(Exception):
-    """What ends the program, in a sentence."""
+    """What ends the program, in a sentence, and with which exit code: 77 where there is no device."""
+
+    def __init__(self, text: str, code: int = 2):
+        super().__init__(text)
+        self.code = code
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +117,8 @@ class Program:
         self._names: dict[Policy, str] = {}
         self.greeting = self._answer()
         if self.greeting is None:
-            raise Failure(f"`{' '.join(command)}` did not begin to measure (exit code {self._process.wait()})")
+            code = self._process.wait()
+            raise Failure(f"`{' '.join(command)}` did not begin to measure (exit code {code})", 77 if code == 77 else 2)
         # A program for tests says itself how long it took: its clock is not ours.
         self.seconds = self.greeting.get("start_seconds", time.monotonic() - start)
 

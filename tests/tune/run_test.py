@@ -82,6 +82,12 @@ class Runs(unittest.TestCase):
         self.assertEqual(ran.returncode, 2)
         self.assertEqual(ran.stderr.splitlines()[-1], "chevron-tune: can't start /no/such/program: No such file or directory")
 
+    def test_without_a_device_the_run_is_a_skip(self):
+        program = f"{sys.executable} -c 'print(\"skipped, there is no GPU here\"); exit(77)'"
+        ran = self.tune(*ON_DEVICES, "-o", "table.hpp", "--program", program)
+        self.assertEqual(ran.returncode, 77, ran.stderr)
+        self.assertIn("there is no GPU here", ran.stdout)
+
     def choices(self, table: pathlib.Path, ranks: int, element: str, sizes: list[int], in_windows: bool) -> list[Policy]:
         """What the header says, read without a compiler: header_test.py has compilers read it."""
         import header_reader

@@ -132,10 +132,11 @@ std::vector<Option> options_for(CudaSettings& to) {
       {"--grid-file", "FILE", "a CSV file for the times of all that was tried",
        [&](auto const& text) { to.grid_file = text; }},
       {"--policies", "FILE",
-       "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see perf/heats.hpp). "
-       "One rank count and element",
+       "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see "
+       "perf/heats.hpp). One rank count and element",
        [&](auto const& text) { to.policies_file = text; }},
-      {"--most-lanes", "N", "CudaOptions::lanes: thread blocks that a call may have; 0: as many as fit, up to 64",
+      {"--most-lanes", "N",
+       "CudaOptions::lanes: thread blocks that a call may have; 0: as many as fit, up to 64",
        [&](auto const& text) { to.most_lanes = number(text, 0, 256); }},
       {"--system-scope", "", "fences of system scope, also where all ranks share a device",
        [&](auto const&) { to.system_scope = true; }},

@@ -108,12 +108,13 @@ class Program {
     }
     BufferContents contents(*opened.group, stage, settings_.max_bytes);
     bool const one_device = std::count(devices.begin(), devices.end(), devices[0]) == stage.ranks();
-    auto const greeting = object({{"transport", json(std::string("cuda_peer"))},
-                                  {"ranks", json(stage.ranks())},
-                                  {"element", json(element)},
-                                  {"max_bytes", json(settings_.max_bytes)},
-                                  {"every_pointer_is_in_a_window", json(one_device && !settings_.system_scope)},
-                                  {"machine", json(machine_)}});
+    auto const greeting =
+        object({{"transport", json(std::string("cuda_peer"))},
+                {"ranks", json(stage.ranks())},
+                {"element", json(element)},
+                {"max_bytes", json(settings_.max_bytes)},
+                {"every_pointer_is_in_a_window", json(one_device && !settings_.system_scope)},
+                {"machine", json(machine_)}});
     return run_heats_of(settings_.policies_file, greeting, [&](Heat const& heat) {
       return time_heat(stage, *opened.group, contents, heat, settings_);
     });
