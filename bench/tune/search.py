@@ -269,9 +269,10 @@ class Search:
         return solve.plan_for([context], {context: figures}, self.allowance(context), self.elsewhere(context)) if figures else None
 
     def allowance(self, *contexts: Context) -> solve.Tolerance:
-        """What a row may be slower than the best policy, with what may be chance in the figures so far."""
+        """What a row may be slower than the best policy, with what may be chance in the figures so far. A third of the limit is
+        left for what other runs will measure."""
         doubts = {context: self.measurements.doubts(context, FINAL) for context in contexts}
-        return solve.Tolerance(self.tolerance, self.limit, doubts)
+        return solve.Tolerance(self.tolerance, max(self.tolerance, 2 / 3 * self.limit), doubts)
 
     def elsewhere(self, context: Context) -> bool:
         """Whether there are buffers outside of windows."""
