@@ -317,6 +317,8 @@ class Measurements:
         for policy, answer in zip(heat.policies, answers):
             if "left_out" in answer:
                 dead.add(policy)
+                if policy.stores == "non_temporal":  # the library stores through the caches then
+                    self._cut[heat.context, policy] = dataclasses.replace(policy, stores="temporal")
                 if launch := answer.get("launch"):  # there is room for fewer lanes
                     self._cut[heat.context, policy] = self._as_launched(policy, launch)
             elif "error" in answer:

@@ -76,7 +76,7 @@ class Search:
         coarse = self.sizes.coarse()
         self.explore(context, coarse, 0.45 * clock.left)
         self.vary(context, coarse, 0.35 * clock.left)
-        self.finals(context, self.sizes.all(), 0.5 * clock.left)
+        self.finals(context, self.sizes.all())
         self.borders(context, Clock(self.measurements, 0.5 * clock.left))
         self.confirm(context, clock)
         self.check(context)
@@ -159,17 +159,10 @@ class Search:
                 found[one] = min(found.get(one, math.inf), 1.0 + 0.02 * abs(step) + 0.05 * rank)
         return sorted(found, key=lambda one: (found[one], one))[:most]
 
-    def finals(self, context: Context, sizes: list[int], budget: float) -> None:
-        clock = Clock(self.measurements, budget)
-        rounds = 5
-        for place, size in enumerate(sizes):
-            share = clock.left / (len(sizes) - place)
+    def finals(self, context: Context, sizes: list[int]) -> None:
+        for size in sizes:
             self.say(f"{self.name(context)}, finals at {solve.text_of_size(size)}")
-            start = self.measurements.seconds
-            self.heat(context, size, self.finalists(context, size, sizes), rounds, FINAL)
-            took = max(self.measurements.seconds - start, 1e-6)
-            if place < len(sizes) - 1:
-                rounds = int(min(max(rounds * min(share / took, 2), 3), 15))
+            self.heat(context, size, self.finalists(context, size, sizes), self.rounds, FINAL)
 
     def borders(self, context: Context, clock: Clock) -> None:
         """Sizes in the middle of where the table changes its policy."""
@@ -181,7 +174,7 @@ class Search:
                 self.say(f"{self.name(context)}, a border near {solve.text_of_size(middle)}")
                 ends = [self.final_best(context, end) for end in (below, above)]
                 both = [one for pair in zip(*ends) for one in pair] + ends[0] + ends[1]
-                self.heat(context, middle, list(dict.fromkeys(both))[:10], 7, FINAL)
+                self.heat(context, middle, list(dict.fromkeys(both))[:10], self.rounds, FINAL)
 
     def changes(self, context: Context) -> list[tuple[int, int]]:
         """Neighbouring measured sizes between which the table changes its policy."""
@@ -203,7 +196,7 @@ class Search:
                     continue  # what takes longer than there is time for would only make the run longer
                 self.say(f"{self.name(context)}, confirming {solve.text_of_size(size)}")
                 before = self.measurements.seconds
-                self.heat(context, size, rivals, 5, FINAL)
+                self.heat(context, size, rivals, self.rounds, FINAL)
                 costs[size] = self.measurements.seconds - before
             if self.measurements.seconds == start or self.settled(context):
                 return
@@ -229,6 +222,11 @@ class Search:
         )
 
     # -- pieces -------------------------------------------------------------------------------------------------------
+
+    @property
+    def rounds(self) -> int:
+        """Of a heat with care. Few: many heats say more than long ones. On a host a round is three batches."""
+        return 5 if self.grid.on_device else 2
 
     def heat(self, context: Context, size: int, policies: list[Policy], rounds: int, level: int, share: int = 1) -> None:
         """`share`: as one part in so many of the calls of a batch, where that is known beforehand."""

@@ -148,15 +148,15 @@ def verify(search: Search, context: Context, chosen: dict[tuple[int, bool], Poli
     search.vary(context, sizes, 0.4 * (end - measurements.seconds))
     windows = [True, False] if search.elsewhere(context) else [True]
 
-    def race(size: int, rounds: int) -> None:
+    def race(size: int) -> None:
         mine = [measurements.as_launched(context, chosen[size, in_windows]) for in_windows in windows]
         general = [one for one in measurements.best(context, size) if not one.needs_windows][:3]
         rivals = list(dict.fromkeys(mine + measurements.best(context, size)[:6] + (general if len(windows) > 1 else [])))
         search.say(f"{search.name(context)}, the table beside {len(rivals) - 1} others at {solve.text_of_size(size)}")
-        search.heat(context, size, rivals, rounds, FINAL)
+        search.heat(context, size, rivals, search.rounds, FINAL)
 
     for size in sizes:
-        race(size, 5)
+        race(size)
     while measurements.seconds < end and not all(
         len(timing.heats) >= 12
         for size in sizes
@@ -166,7 +166,7 @@ def verify(search: Search, context: Context, chosen: dict[tuple[int, bool], Poli
         measurements.start_again(context, 0.1 * (end - measurements.seconds))
         for size in sizes:
             if measurements.seconds < end:
-                race(size, 5)
+                race(size)
 
     verdicts = []
     for size in sizes:
