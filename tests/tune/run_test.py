@@ -32,7 +32,7 @@ class Runs(unittest.TestCase):
         environment = {**os.environ, "FAKE_LOG": str(self.log), **{f"FAKE_{name.upper()}": str(value) for name, value in fake.items()}}
         program = f"{sys.executable} {HERE / 'fake_perf.py'}"
         command = [sys.executable, str(TUNE), "--program", program, "--budget", "4s", *map(str, arguments)]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=self.folder, timeout=120)
+        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=self.folder, timeout=500)
 
     def heats(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []
