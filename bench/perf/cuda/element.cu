@@ -100,7 +100,7 @@ class Group final : public DeviceGroup {
     std::copy_n(ranks.devices.begin(), NRanks, devices.begin());
     chevron::CudaOptions options;
     options.deadline = ranks.deadline;
-    options.lanes = ranks.max_lanes;
+    options.lanes = ranks.most_lanes;
     if (ranks.packet_bytes != 0) options.packet_bytes = ranks.packet_bytes;
     if (ranks.chunk_bytes != 0) options.chunk_bytes = ranks.chunk_bytes;
     auto made = Compiled::template create<Transport, Selector>(devices, options);
