@@ -148,9 +148,9 @@ std::vector<Option> options_for(CudaSettings& to) {
        [&](auto const&) { to.host_time = true; }},
       {"--no-copy", "", "without the yardstick: as many device-to-device copies as ranks",
        [&](auto const&) { to.copy = false; }},
-      {"--peers", "NAMES", "other libraries: nccl",
+      {"--peers", "NAMES", "other libraries: nccl, nccl_symmetric (with buffers in its symmetric windows)",
        [&](auto const& text) {
-         constexpr std::string_view known[] = {"nccl"};
+         constexpr std::string_view known[] = {"nccl", "nccl_symmetric"};
          to.peers = some_of(text, known);
        }},
       {"-c,--check", "0|1", "compare every element of one call per row with the reference",

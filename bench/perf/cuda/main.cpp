@@ -60,12 +60,21 @@ struct Measured {
   Entry entry;
 };
 
+using NcclPeers = std::vector<std::pair<std::string, std::unique_ptr<Nccl>>>;
+
+//! A peer's calls at one size.
+struct Peer {
+  std::string name;
+  std::optional<bool> in_place;  //!< none: the same for both
+  Entry entry;
+};
+
 //! The ranks of one table and element, and what they are compared with.
 struct Scene {
   Stage& stage;
   DeviceGroup& group;
   BufferContents& contents;
-  Nccl* nccl;
+  NcclPeers const& nccl;
   std::string element;
 };
 
@@ -137,15 +146,15 @@ class Program {
     Heading heading = {"cuda_peer", ranks, placement(devices), {}};
     if (settings_.copy)
       heading.peers.emplace_back(copies_name(ranks), "that many device-to-device copies of the size at once");
-    std::unique_ptr<Nccl> nccl;
-    if (!settings_.peers.empty()) {
-      auto opened = Nccl::open(devices);
-      nccl = std::move(opened.nccl);
-      if (nccl) {
-        versions_["nccl"] = nccl->version();
-        heading.peers.emplace_back("nccl", nccl->version());
+    NcclPeers nccl;
+    for (auto const& name : settings_.peers) {
+      auto opened = name == "nccl" ? Nccl::open(devices) : Nccl::open_symmetric(devices, settings_.max_bytes);
+      if (opened.nccl) {
+        versions_["nccl"] = opened.nccl->version();
+        heading.peers.emplace_back(name, opened.nccl->version());
+        nccl.emplace_back(name, std::move(opened.nccl));
       } else {
-        text_.note("nccl is left out: " + opened.why_not);
+        text_.note(name + " is left out: " + opened.why_not);
       }
     }
     text_.begin_table(heading);
@@ -156,7 +165,7 @@ class Program {
         continue;
       }
       BufferContents contents(*opened.group, stage, settings_.max_bytes);
-      Scene const scene = {stage, *opened.group, contents, nccl.get(), element};
+      Scene const scene = {stage, *opened.group, contents, nccl, element};
       for (auto const bytes : sizes_of(settings_))
         measure(scene, bytes - bytes % opened.group->element_bytes());
     }
@@ -168,11 +177,12 @@ class Program {
     for (auto const& algorithm : settings_.algorithms)
       for (bool const in_place : {false, true})
         algorithms.push_back(prepare(scene, bytes, in_place, fastest(scene, bytes, in_place, algorithm)));
-    std::vector<std::pair<std::string, Entry>> peers;  // both out of place; then NCCL in place
-    if (settings_.copy) peers.emplace_back(copies_name(scene.stage.ranks()), copies(scene, bytes));
-    if (scene.nccl != nullptr)
+    std::vector<Peer> peers;
+    if (settings_.copy)
+      peers.push_back({copies_name(scene.stage.ranks()), std::nullopt, copies(scene, bytes)});
+    for (auto const& [name, nccl] : scene.nccl)
       for (bool const in_place : {false, true})
-        peers.emplace_back("nccl", nccl_calls(scene, bytes, in_place));
+        peers.push_back({name, in_place, nccl_calls(scene, *nccl, bytes, in_place)});
 
     for (long round = 0; round <= settings_.rounds; ++round) {
       bool const warm = round > 0;
@@ -180,21 +190,22 @@ class Program {
         one.entry.take_turn(warm);
         if (auto const ended = scene.group.status(); !ended) one.entry.error = ended.error().message();
       }
-      for (auto& [name, entry] : peers) entry.take_turn(warm);
+      for (auto& peer : peers) peer.entry.take_turn(warm);
     }
 
     Rows rows;
     for (auto& one : algorithms) {
       auto row = row_of(scene, bytes, one);
-      for (auto const& [name, entry] : peers) {
-        bool const same_placement = name != "nccl" || (&entry == &peers.back().second) == one.in_place;
-        if (entry.why_failed().empty() && same_placement) row.peers.emplace_back(name, entry.times());
+      for (auto const& peer : peers) {
+        bool const same_placement = peer.in_place.value_or(one.in_place) == one.in_place;
+        if (peer.entry.why_failed().empty() && same_placement)
+          row.peers.emplace_back(peer.name, peer.entry.times());
       }
       (one.in_place ? rows.in_place : rows.out_of_place).push_back(std::move(row));
     }
     add(rows);
-    for (auto const& [name, entry] : peers)
-      if (!entry.why_failed().empty()) text_.note(name + ": " + entry.why_failed());
+    for (auto const& peer : peers)
+      if (!peer.entry.why_failed().empty()) text_.note(peer.name + ": " + peer.entry.why_failed());
   }
 
   Row row_of(Scene const& scene, std::size_t bytes, Measured& one) {
@@ -254,15 +265,15 @@ class Program {
     return {Batch(scene.stage, once, calls_in_batch(scene, bytes), settings_.graph)};
   }
 
-  [[nodiscard]] Entry nccl_calls(Scene const& scene, std::size_t bytes, bool in_place) const {
+  [[nodiscard]] Entry nccl_calls(Scene const& scene, Nccl& nccl, std::size_t bytes, bool in_place) const {
     std::vector<void const*> in;
     std::vector<void*> out;
     for (int rank = 0; rank < scene.stage.ranks(); ++rank) {
       out.push_back(in_place ? scene.group.in_place(rank) : scene.group.out(rank));
       in.push_back(in_place ? out.back() : scene.group.in(rank));
     }
-    auto const once = [scene, in, out, count = bytes / scene.group.element_bytes()] {
-      return scene.nccl->all_reduce(scene.element, in, out, count, scene.stage.streams());
+    auto const once = [scene, &nccl, in, out, count = bytes / scene.group.element_bytes()] {
+      return nccl.all_reduce(scene.element, in, out, count, scene.stage.streams());
     };
     // NCCL connects its ranks when it first needs to, which is better not captured.
     Batch(scene.stage, once, 1, false).run();
