@@ -113,7 +113,7 @@ template <class Body, class Transport, class T, class E>
 
   DeviceGuard const guard(endpoint.device());
   if (auto ordered = endpoint.follow(stream, during); !ordered) return ordered;
-  CudaManner manner{geometry.ordering, geometry.let_go};
+  CudaManner manner{geometry.ordering, geometry.let_go, geometry.packets};
   LaunchShape const shape = LaunchShape::of(geometry, size_bytes, Transport::ranks, lanes);
   if (shape.lanes > endpoint.early_lanes()) manner.let_go = LetGo::when_met;
   cudaLaunchAttribute dependent{};

@@ -26,8 +26,14 @@ enum class AllReduceAlgorithm : unsigned char {
 
 //! @brief How a call is launched on a device; the same on all ranks.
 struct CudaGeometry {
-  int lanes = 0;                                  //!< thread blocks of a rank, 0: by the size of the call
-  int threads = 512;                              //!< of a lane, a multiple of 32, 128 to 512
+  int lanes = 0;      //!< thread blocks of a rank, 0: by the size of the call
+  int threads = 512;  //!< of a lane, a multiple of 32, 128 to 512
+
+  //! Packs of 16 bytes that a thread loads before it stores the first, 1 to 8; 0: what suits most rank counts. A table's
+  //! number makes a kernel of its own; a call of a named algorithm says it by InFlight. Packets know no packs.
+  int packs = 0;
+  PacketKind packets = PacketKind::automatic;  //!< of the algorithms that push packets
+
   Ordering ordering = Ordering::relaxed_arrival;  //!< see docs/memory-model.md
   bool dependent_launch = true;                   //!< programmatic dependent launch, on devices that have it
 
@@ -99,6 +105,9 @@ using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, 
 
 [[nodiscard]] constexpr char const* name(Stores stores) {
   return stores == Stores::temporal ? "temporal" : "non_temporal";
+}
+[[nodiscard]] constexpr char const* name(PacketKind packets) {
+  return packets == PacketKind::automatic ? "automatic" : packets == PacketKind::flagged ? "flagged" : "bare";
 }
 
 }  // namespace chevron

@@ -20,7 +20,10 @@
 
 #include <chevron/core/element.hpp>
 #include <chevron/core/hash.hpp>
+#include <chevron/core/op.hpp>
 #include <chevron/core/rank.hpp>
+#include <chevron/core/requirements.hpp>
+#include <chevron/epilogue/scope.hpp>
 #include <chevron/select/policy.hpp>
 #include <chevron/sync/call_record.hpp>
 
@@ -49,6 +52,17 @@ struct RankRange {
   int to = max_ranks;
 };
 
+//! @brief A half-open range of architectures: compute capabilities times ten (90 is Hopper, 100 Blackwell); a host is 0.
+//! The architecture of a group is the least of its devices', so that all ranks choose alike.
+struct ArchitectureRange {
+  int from = 0;
+  int to = unlimited;
+  static constexpr int unlimited = std::numeric_limits<int>::max();
+};
+
+//! @brief The architecture of ranks that run on a host.
+inline constexpr int host_architecture = 0;
+
 //! @brief A set of element kinds; every kind by default.
 struct ElementSet {
   std::uint32_t bits = ~std::uint32_t{0};
@@ -62,12 +76,43 @@ struct ElementSet {
   }
 };
 
+//! @brief A set of operation kinds; every kind by default, also operations of one's own, which are of the kind user.
+struct OperationSet {
+  std::uint32_t bits = ~std::uint32_t{0};
+
+  template <class... Kinds>
+  [[nodiscard]] static constexpr OperationSet of(Kinds... kinds) {
+    return {((std::uint32_t{1} << static_cast<unsigned>(kinds)) | ... | 0u)};
+  }
+  [[nodiscard]] constexpr bool contains(OperationKind kind) const {
+    return (bits >> static_cast<unsigned>(kind) & 1u) != 0;
+  }
+};
+
+//! @brief A set of epilogue scopes; element scope alone by default, which every algorithm serves.
+struct ScopeSet {
+  std::uint32_t bits = 1;
+
+  template <class... Scopes>
+  [[nodiscard]] static constexpr ScopeSet of(Scopes... scopes) {
+    return {((std::uint32_t{1} << static_cast<unsigned>(scopes)) | ... | 0u)};
+  }
+  [[nodiscard]] constexpr bool contains(EpilogueScope scope) const {
+    return (bits >> static_cast<unsigned>(scope) & 1u) != 0;
+  }
+};
+
 //! @brief A row of a table: which calls it is for, what handles them, and where that was measured.
 struct Row {
+  ArchitectureRange architectures{};
   RankRange ranks{};
   ByteRange bytes{};
   ElementSet elements{};
+  OperationSet operations{};
   bool in_windows_only = false;  //!< for calls whose buffers all lie in windows
+  ScopeSet epilogues{};          //!< with row scope, the algorithm must own whole rows
+  Numerics numerics =
+      Numerics::exact;  //!< relaxed: only for selectors that allow it; the algorithm may then round otherwise
   Policy policy{};
   char const* source = "";  //!< machine, date and command that the row comes from
 

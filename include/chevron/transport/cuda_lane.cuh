@@ -409,7 +409,7 @@ class CudaLane : public CudaWait<NRanks, Scope> {
   //! Packets without flags, for calls of one step: within a call nothing says when a word is empty again.
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE bool goes_bare() const {
-    if constexpr (has_sentinel(ElementTraits<T>::kind)) return this->is_single_step();
+    if constexpr (has_sentinel(ElementTraits<T>::kind)) return this->may_go_bare();
     return false;
   }
   [[nodiscard]] CHEVRON_DEVICE std::byte* bare_packet(CudaInbox& inbox, unsigned number) const {
