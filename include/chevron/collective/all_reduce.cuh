@@ -46,17 +46,21 @@ requires(AlgorithmTraits<Choice>::ranks == Transport::ranks) struct KernelsOf<Ch
           kernel_of<Transport, Anywhere<Choice>, typename Traits::Element, typename Traits::Epilogue>());
     }
   }
+  [[nodiscard]] static constexpr bool is_for(int /*architecture*/) { return true; }
 };
 
-//! @brief A selector is one kernel for each pair of algorithms that it can choose, element and operation.
-template <class Table, class Ranks, class... Ts, class... Ops, class E, class Transport>
-struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>, E>, Transport> {
-  using Choice = Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>;
+//! @brief A selector is one kernel for each body that it can choose, element and operation.
+template <class Table, class Ranks, class... Ts, class... Ops, class Archs, Numerics Allowed, class E,
+          class Transport>
+struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>, Archs, Allowed>, E>,
+                 Transport> {
+  using Choice = Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>, Archs, Allowed>;
   static_assert(Choice::Ranks::contains(Transport::ranks),
                 "chevron: a selector's RankCounts must contain the transport's rank count; got a Transport "
                 "with another one; "
                 "see chevron/select/selector.hpp");
   static void add_to(std::vector<void const*>& kernels) { (add_element<Ts>(kernels), ...); }
+  [[nodiscard]] static bool is_for(int architecture) { return Archs::contains(architecture); }
 
  private:
   template <class T>
@@ -66,32 +70,36 @@ struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Elements<Ts...>, Operations
   template <class T, class Op>
   static void add_operation(std::vector<void const*>& kernels) {
     constexpr int ranks = Transport::ranks;
-    for_each_pair<Choice, ranks, T, Transport::every_pointer_is_in_a_window>(
-        [&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
-          kernels.push_back(kernel_of<Transport, body_for_t<A, B, ranks, T, Op, E>, T, E>());
-        });
+    if constexpr (fits_selector<Choice, Transport, T, Op, E>()) {
+      BodiesOf<Choice, AnyCount, Transport, T, Op, E>::for_each(
+          [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+            kernels.push_back(kernel_of<Transport, body_for_t<A, B, Packs, ranks, T, Op, E>, T, E>());
+          });
+    }
   }
 };
-template <class Table, class Ranks, class Types, class Ops, class Transport>
-struct KernelsOf<Selector<Table, Ranks, Types, Ops>, Transport>
-    : KernelsOf<WithEpilogue<Selector<Table, Ranks, Types, Ops>, Identity>, Transport> {};
+template <class Table, class Ranks, class Types, class Ops, class Archs, Numerics Allowed, class Transport>
+struct KernelsOf<Selector<Table, Ranks, Types, Ops, Archs, Allowed>, Transport>
+    : KernelsOf<WithEpilogue<Selector<Table, Ranks, Types, Ops, Archs, Allowed>, Identity>, Transport> {};
 
-template <class Selector, class Reachable, class Transport, class T, class Op, class E>
+//! @tparam Size  AnyCount, or Count<n>: then only what the table has for it is instantiated
+template <class Selector, class Size, class Transport, class T, class Op, class E>
 [[nodiscard]] Result<void> all_reduce_selected_on_device(Communicator<Transport> const& communicator,
                                                          Call<T, E> call, cudaStream_t stream, Op) {
   constexpr int ranks = Transport::ranks;
-  constexpr bool everywhere = Transport::every_pointer_is_in_a_window;
   constexpr std::uint32_t by_selector = hash32("all_reduce by selector");
-  auto const chosen = Chosen::by<Selector, T, Op>(ranks, call.count * sizeof(T), everywhere);
+  auto const chosen = Chosen::by<Selector, Transport, T, Op, E>(call.count * sizeof(T),
+                                                                communicator.endpoint().architecture());
   auto const identity = identity_of<T, Op, E, by_selector, Selector::fingerprint()>(call.count);
   Result<void> result;
-  for_each_pair<Reachable, ranks, T, everywhere>([&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
-    if (!chosen.is(A, B)) return;
-    // Where the buffers lie is known on the device alone; most lie in windows.
-    CudaGeometry const& geometry = chosen.in_windows.cuda;
-    result = run_on_device<body_for_t<A, B, ranks, T, Op, E>>(communicator, all_reduce_name, identity, call,
-                                                              stream, geometry);
-  });
+  BodiesOf<Selector, Size, Transport, T, Op, E>::for_each(
+      [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+        if (!(chosen.body == BodyKey{A, B, Packs})) return;
+        // Where the buffers lie is known on the device alone; most lie in windows.
+        CudaGeometry const& geometry = chosen.in_windows.cuda;
+        result = run_on_device<body_for_t<A, B, Packs, ranks, T, Op, E>>(communicator, all_reduce_name,
+                                                                         identity, call, stream, geometry);
+      });
   return result;
 }
 
@@ -122,12 +130,21 @@ template <class Choice, DeviceTransport Transport, class T, class Op = detail::o
   Call<T, E> call{.in = in, .out = out, .count = count, .epilogue = epilogue};
   if constexpr (is_selector<Choice>) {
     if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
-      return detail::all_reduce_selected_on_device<Choice, Choice>(communicator, call, stream, operation);
+      return detail::all_reduce_selected_on_device<Choice, detail::AnyCount>(communicator, call, stream,
+                                                                             operation);
     } else {
       return {};
     }
   } else if constexpr (detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
     auto const identity = detail::identity_of<T, Op, E, hash32(Choice::name), 0>(count);
+    if (geometry.packs != 0 && geometry.packs != detail::packs_in_flight<Choice, Transport::ranks>) {
+      auto const rank = static_cast<std::int16_t>(communicator.endpoint().rank());
+      return Error{.code = Errc::not_loaded,
+                   .rank = rank,
+                   .reporter = rank,
+                   .during = detail::all_reduce_name,
+                   .detail = "an algorithm that is named has its packs in flight by InFlight"};
+    }
     return detail::run_on_device<detail::Anywhere<Choice>>(communicator, detail::all_reduce_name, identity,
                                                            call, stream, geometry);
   } else {
@@ -141,8 +158,8 @@ requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> c
                                                        std::type_identity_t<T> const* in, T* out,
                                                        cudaStream_t stream, Op operation = {},
                                                        E const& epilogue = {}) {
-  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E>()) {
-    return detail::all_reduce_selected_on_device<Selector, detail::AtCount<Selector, T, Size::value>>(
+  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E, Size>()) {
+    return detail::all_reduce_selected_on_device<Selector, Size>(
         communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue}, stream,
         operation);
   } else {

@@ -6,6 +6,7 @@
 //! The all-reduce calls that users make.
 
 #include <chevron/collective/call_fits.hpp>
+#include <chevron/collective/chosen_body.hpp>
 #include <chevron/collective/run_all_reduce.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/op.hpp>
@@ -24,8 +25,6 @@ namespace chevron {
 
 namespace detail {
 
-//! @brief Stands where a Count<n> may stand, for a count that is known when the program runs.
-struct AnyCount {};
 template <class Size>
 concept RunTimeCount = std::same_as<Size, AnyCount>;
 
@@ -50,7 +49,7 @@ template <class Choice, detail::RunTimeCount Size = detail::AnyCount, HostTransp
                                       Op operation = {}, E const& epilogue = {}) {
   if constexpr (is_selector<Choice>) {
     if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
-      return detail::all_reduce_selected<Choice, Choice>(
+      return detail::all_reduce_selected<Choice, Size>(
           communicator, Call<T, E>{.in = in, .out = out, .count = count, .epilogue = epilogue}, operation);
     } else {
       return {};
@@ -69,8 +68,8 @@ template <class Selector, class Size, HostTransport Transport, class T, class Op
 requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> const& communicator,
                                                        std::type_identity_t<T> const* in, T* out,
                                                        Op operation = {}, E const& epilogue = {}) {
-  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E>()) {
-    return detail::all_reduce_selected<Selector, detail::AtCount<Selector, T, Size::value>>(
+  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E, Size>()) {
+    return detail::all_reduce_selected<Selector, Size>(
         communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue},
         operation);
   } else {

@@ -22,7 +22,22 @@ enum class AllReduceAlgorithm : unsigned char {
   reduce_scatter_all_gather_zero_copy,
   one_shot_pull,
   two_shot_push,
+
+  //! The first of the numbers that are a program's own: AlgorithmNamed says which templates they stand for.
+  own = 128,
 };
+
+//! Packs that a thread may have in flight at most: more would not stay in registers.
+inline constexpr int most_packs_in_flight = 8;
+
+//! @brief Packs that a thread loads before it stores the first, where nobody says another number: as many as keep the memory
+//! busy and the registers few.
+template <int NRanks>
+inline constexpr int usual_packs_in_flight = NRanks <= 4 ? 2 : 1;
+
+//! @brief An algorithm whose threads have `Packs` packs in flight on a device where another number than the usual suits.
+template <class Algorithm, int Packs>
+struct InFlight : Algorithm {};
 
 //! @brief How a call is launched on a device; the same on all ranks.
 struct CudaGeometry {
@@ -53,10 +68,16 @@ struct Policy {
   friend constexpr bool operator==(Policy const&, Policy const&) = default;
 };
 
-namespace detail {
-
-//! @brief From an algorithm's name to its template. An algorithm without a row here can't be named by a
-//! table.
+//! @brief From an algorithm's name to its template. An algorithm without a specialisation can't be named by a table.
+//!
+//! An algorithm of one's own, for tables of one's own:
+//! ```cpp
+//! constexpr auto mine = chevron::AllReduceAlgorithm{128};
+//! template <int NRanks, class T, class Op, class E>
+//! struct chevron::AlgorithmNamed<mine, NRanks, T, Op, E> {
+//!   using type = Mine<NRanks, T, Op, E>;
+//! };
+//! ```
 template <AllReduceAlgorithm Algorithm, int NRanks, class T, class Op, class E>
 struct AlgorithmNamed;
 template <int NRanks, class T, class Op, class E>
@@ -80,11 +101,9 @@ struct AlgorithmNamed<AllReduceAlgorithm::two_shot_push, NRanks, T, Op, E> {
   using type = TwoShotPush<NRanks, T, Op, E>;
 };
 
-}  // namespace detail
-
 //! @brief The algorithm that a policy names, instantiated.
 template <AllReduceAlgorithm Algorithm, int NRanks, class T, class Op, class E>
-using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, Op, E>::type;
+using algorithm_named_t = typename AlgorithmNamed<Algorithm, NRanks, T, Op, E>::type;
 
 //! @brief The name of an algorithm, as its template has it.
 [[nodiscard]] constexpr char const* name(AllReduceAlgorithm algorithm) {
@@ -99,8 +118,10 @@ using algorithm_named_t = typename detail::AlgorithmNamed<Algorithm, NRanks, T, 
       return "one_shot_pull";
     case AllReduceAlgorithm::two_shot_push:
       return "two_shot_push";
+    default:
+      break;
   }
-  return "unknown";
+  return algorithm >= AllReduceAlgorithm::own ? "own" : "unknown";
 }
 
 [[nodiscard]] constexpr char const* name(Stores stores) {

@@ -47,6 +47,7 @@ inline constexpr int usual_early_lanes = 4;
 struct Residency {
   std::vector<int> lanes{};  //!< of each kernel, in the order in which they were asked for
   int early_lanes = 0;       //!< of calls that let go before they have met their peers
+  int architecture = 0;      //!< the least compute capability of the devices, times ten: what tables go by
 
   [[nodiscard]] int most() const { return *std::max_element(lanes.begin(), lanes.end()); }
 
@@ -54,6 +55,7 @@ struct Residency {
   void limit_to(Residency const& other) {
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = std::min(lanes[i], other.lanes[i]);
     early_lanes = std::min(early_lanes, other.early_lanes);
+    architecture = std::min(architecture, other.architecture);
   }
 };
 
@@ -65,6 +67,14 @@ struct Residency {
   DeviceGuard const guard(device);
   int processors = 0;
   cudaError_t status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  int major = 0;
+  int minor = 0;
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  }
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  }
   std::vector<int> room;
   for (void const* const kernel : kernels) {
     int blocks = 0;
@@ -86,6 +96,7 @@ struct Residency {
     most = std::clamp((least - ranks_here * usual_early_lanes) / (ranks_here - 1), 1, most);
   }
   Residency residency;
+  residency.architecture = 10 * major + minor;
   for (int const blocks : room) residency.lanes.push_back(std::min(most, blocks / ranks_here));
   residency.early_lanes = std::max(0, (least - (ranks_here - 1) * residency.most()) / ranks_here);
   return residency;
