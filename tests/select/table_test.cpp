@@ -105,10 +105,11 @@ struct TableOf {
   static constexpr auto rows() { return Rows(); }
 };
 template <EpilogueScope Scope = EpilogueScope::element, Numerics Allowed = Numerics::exact>
-using Asked = detail::TableCovers<int, 2, Scope, Allowed, Elements<float>, Operations<Sum>>;
+using Asked =
+    detail::AskedCalls<2, Scope, Allowed, 0, ArchitectureRange::unlimited, Elements<float>, Operations<Sum>>;
 template <class Rows>
 consteval Hole hole(Rows) {
-  return hole_in<TableOf<Rows{}>>(Asked<>::asked({}));
+  return hole_in<TableOf<Rows{}>>(Asked<>::box);
 }
 template <class Rows>
 consteval HoleKind kind(Rows rows) {
@@ -116,7 +117,7 @@ consteval HoleKind kind(Rows rows) {
 }
 template <EpilogueScope Scope, Numerics Allowed, class Rows>
 consteval HoleKind kind_for(Rows) {
-  return hole_in<TableOf<Rows{}>>(Asked<Scope, Allowed>::asked({})).kind;
+  return hole_in<TableOf<Rows{}>>(Asked<Scope, Allowed>::box).kind;
 }
 
 static_assert(kind([] { return std::array{Row{}}; }) == HoleKind::none);

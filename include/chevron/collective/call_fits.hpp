@@ -98,20 +98,21 @@ struct RowRunsOn {
 };
 
 //! @brief Whether a row runs on the transport, if a call can reach it.
-template <class Selector, class Size, class Transport, class T, class Op, class E, std::size_t Row>
-[[nodiscard]] consteval bool row_runs_on() {
-  using Table = typename Selector::Table;
-  if constexpr (BodiesOf<Selector, Size, Transport, T, Op, E>::reaches_row(static_cast<int>(Row))) {
-    using Algorithm = algorithm_named_t<rows_of<Table>[Row].policy.algorithm, Transport::ranks, T, Op, E>;
-    return RowRunsOn<Table, Row, Algorithm, Transport>::value;
-  } else {
-    return true;
-  }
-}
+template <class Selector, class Bodies, class Transport, class T, class Op, class E, std::size_t Row,
+          bool Reached = Bodies::reaches_row(static_cast<int>(Row))>
+inline constexpr bool row_runs_on = true;
+template <class Selector, class Bodies, class Transport, class T, class Op, class E, std::size_t Row>
+inline constexpr bool row_runs_on<Selector, Bodies, Transport, T, Op, E, Row, true> = RowRunsOn<
+    typename Selector::Table, Row,
+    algorithm_named_t<rows_of<typename Selector::Table>[Row].policy.algorithm, Transport::ranks, T, Op, E>,
+    Transport>::value;
+
+template <class Selector, class Size, class Transport, class T, class Op, class E,
+          class Rows = std::make_index_sequence<rows_of<typename Selector::Table>.size()>>
+inline constexpr bool rows_run_on = false;
 template <class Selector, class Size, class Transport, class T, class Op, class E, std::size_t... Rows>
-[[nodiscard]] consteval bool rows_run_on(std::index_sequence<Rows...>) {
-  return (row_runs_on<Selector, Size, Transport, T, Op, E, Rows>() && ...);
-}
+inline constexpr bool rows_run_on<Selector, Size, Transport, T, Op, E, std::index_sequence<Rows...>> =
+    (row_runs_on<Selector, BodiesOf<Selector, Size, Transport, T, Op, E>, Transport, T, Op, E, Rows> && ...);
 
 //! @brief One sentence for each way in which an algorithm and a call don't fit.
 template <class Algorithm, class Transport>
@@ -186,10 +187,10 @@ using operation_of_t = typename AlgorithmTraits<Choice>::Operation;
 template <class Selector, class Transport, class T, class Op, class E, class Size = AnyCount>
 [[nodiscard]] consteval bool fits_selector() {
   if constexpr (Selector::total && ArgumentsFit<T, Op, E>::value) {
-    if constexpr (CallFitsSelector<Selector, Transport, T, Op>::value &&
-                  Selector::template is_total_for<epilogue_scope<E>>()) {
-      return rows_run_on<Selector, Size, Transport, T, Op, E>(
-          std::make_index_sequence<rows_of<typename Selector::Table>.size()>{});
+    if constexpr (CallFitsSelector<Selector, Transport, T, Op>::value) {
+      if constexpr (Selector::template total_for<epilogue_scope<E>>) {
+        return rows_run_on<Selector, Size, Transport, T, Op, E>;
+      }
     }
   }
   return false;

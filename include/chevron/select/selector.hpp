@@ -64,6 +64,24 @@ struct Architectures {
   }
 };
 
+namespace detail {
+
+//! @brief Whether a table has a row for everything that a selector lists.
+template <class Table, EpilogueScope Scope, Numerics Allowed, class Ranks, class Archs, class Types,
+          class Ops>
+inline constexpr bool covers_all = false;
+template <class Table, EpilogueScope Scope, Numerics Allowed, int... Counts, class Types, class Ops>
+inline constexpr bool covers_all<Table, Scope, Allowed, RankCounts<Counts...>, Architectures<>, Types, Ops> =
+    (table_covers<Table, Counts, Scope, Allowed, 0, ArchitectureRange::unlimited, Types, Ops> && ...);
+template <class Table, EpilogueScope Scope, Numerics Allowed, int... Counts, int First, int... Rest,
+          class Types, class Ops>
+inline constexpr bool
+    covers_all<Table, Scope, Allowed, RankCounts<Counts...>, Architectures<First, Rest...>, Types, Ops> =
+        (table_covers<Table, Counts, Scope, Allowed, First, First + 1, Types, Ops> && ...) &&
+        (covers_all<Table, Scope, Allowed, RankCounts<Counts...>, Architectures<Rest>, Types, Ops> && ...);
+
+}  // namespace detail
+
 //! @brief Selects by table among what a program is compiled for.
 //!
 //! A selector whose table has a hole does not compile: the sentence says which kind of hole, and the arguments of the type
@@ -112,13 +130,15 @@ struct Selector<Table_, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops..
   //! Contract C2: whether the table has a row for every call with epilogues of a scope, and sound ones. Where not, the
   //! sentence comes from TableHole, HiddenRow or RowIsSound.
   template <EpilogueScope Scope>
-  [[nodiscard]] static consteval bool is_total_for() {
+  static constexpr bool total_for = [] {
     if constexpr (lists_are_good) {
-      if constexpr (detail::rows_sound<Table>) return (covers<Counts, Scope>() && ...);
+      if constexpr (detail::rows_sound<Table>) {
+        return detail::covers_all<Table, Scope, Allowed, Ranks, ArchitectureList, Types, OperationList>;
+      }
     }
     return false;
-  }
-  static constexpr bool total = is_total_for<EpilogueScope::element>();
+  }();
+  static constexpr bool total = total_for<EpilogueScope::element>;
 
   //! The rows that are left of the table for one rank count, element and operation.
   template <int NRanks, class T, class Op, EpilogueScope Scope = EpilogueScope::element>
@@ -181,16 +201,6 @@ struct Selector<Table_, RankCounts<Counts...>, Elements<Ts...>, Operations<Ops..
  private:
   [[nodiscard]] static constexpr int row_of(detail::SizeClass const& sizes, WindowState windows) {
     return windows == WindowState::all ? sizes.in_windows : sizes.elsewhere;
-  }
-
-  template <int NRanks, EpilogueScope Scope>
-  [[nodiscard]] static consteval bool covers() {
-    using Covers = detail::TableCovers<Table, NRanks, Scope, Allowed, Elements<Ts...>, Operations<Ops...>>;
-    if constexpr (ArchitectureList::any) {
-      return Covers::template covers<0, ArchitectureRange::unlimited>();
-    } else {
-      return (Covers::template covers<Values, Values + 1>() && ...);
-    }
   }
 };
 

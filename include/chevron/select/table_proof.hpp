@@ -136,22 +136,18 @@ struct RowIsSound {
   static constexpr bool value = fault == RowFault::none;
 };
 
+//! @brief The verdict on a row. It stands in classes alone, from whose values compilers go on after an error.
+template <class Table, std::size_t Row, RowFault Fault = fault_of_row<Table, Row>()>
+struct RowVerdict : RowIsSound<Table, Row> {};
 template <class Table, std::size_t Row>
-[[nodiscard]] consteval bool row_is_sound() {
-  if constexpr (fault_of_row<Table, Row>() == RowFault::hidden) {
-    return HiddenRow<Table, Row, first_to_hide<Table>(Row)>::value;
-  } else {
-    return RowIsSound<Table, Row>::value;
-  }
-}
+struct RowVerdict<Table, Row, RowFault::hidden> : HiddenRow<Table, Row, first_to_hide<Table>(Row)> {};
 
-template <class Table, std::size_t... Rows>
-[[nodiscard]] consteval bool rows_are_sound(std::index_sequence<Rows...>) {
-  return (row_is_sound<Table, Rows>() && ...);
-}
+template <class Table, class Rows = std::make_index_sequence<rows_of<Table>.size()>>
+inline constexpr bool rows_sound = false;
 //! @brief Whether all rows of a table can do what they say.
-template <class Table>
-inline constexpr bool rows_sound = rows_are_sound<Table>(std::make_index_sequence<rows_of<Table>.size()>{});
+template <class Table, std::size_t... Rows>
+inline constexpr bool rows_sound<Table, std::index_sequence<Rows...>> = (RowVerdict<Table, Rows>::value &&
+                                                                         ...);
 
 // ---- all rows together
 
@@ -249,48 +245,39 @@ struct TableHole {
   static constexpr bool value = Kind == HoleKind::none;
 };
 
+template <std::size_t Index, class First, class... Rest>
+struct TypeAt : TypeAt<Index - 1, Rest...> {};
 template <class First, class... Rest>
-struct TypeAt {
-  template <std::size_t Index>
-  [[nodiscard]] static consteval auto at() {
-    if constexpr (Index == 0 || sizeof...(Rest) == 0) {
-      return std::type_identity<First>{};
-    } else {
-      return TypeAt<Rest...>::template at<Index - 1>();
-    }
-  }
+struct TypeAt<0, First, Rest...> {
+  using type = First;
 };
 
-//! @brief Whether a table has a row for every call of a kind; where not, the sentence is TableHole's.
-template <class Table, int NRanks, EpilogueScope Scope, Numerics Allowed, class Types, class Ops>
-struct TableCovers;
-template <class Table, int NRanks, EpilogueScope Scope, Numerics Allowed, template <class...> class Types,
-          class... Ts, template <class...> class Operations, class... Ops>
-struct TableCovers<Table, NRanks, Scope, Allowed, Types<Ts...>, Operations<Ops...>> {
-  [[nodiscard]] static constexpr CallBox asked(ArchitectureRange architectures) {
-    CallBox box = CallBox::everything();
-    box.span[0] = {static_cast<std::size_t>(architectures.from), static_cast<std::size_t>(architectures.to)};
-    box.span[1] = {NRanks, NRanks + 1};
-    box.set[0] = ElementSet::of(ElementTraits<Ts>::kind...).bits;
-    box.set[1] = OperationSet::of(operation_kind<Ops>...).bits;
-    box.set[3] = ScopeSet::of(Scope).bits;
-    box.set[4] = std::uint32_t{1} << static_cast<unsigned>(Allowed);
-    return box;
+//! @brief Calls of one rank count, with what a selector lists.
+template <int NRanks, EpilogueScope Scope, Numerics Allowed, int FromArchitecture, int ToArchitecture,
+          class Types, class Ops>
+struct AskedCalls;
+template <int NRanks, EpilogueScope Scope, Numerics Allowed, int FromArchitecture, int ToArchitecture,
+          template <class...> class Types, class... Ts, template <class...> class Operations, class... Ops>
+struct AskedCalls<NRanks, Scope, Allowed, FromArchitecture, ToArchitecture, Types<Ts...>,
+                  Operations<Ops...>> {
+  static constexpr CallBox box{
+      {{FromArchitecture, ToArchitecture}, {NRanks, NRanks + 1}, {0, ByteRange::unlimited}},
+      {ElementSet::of(ElementTraits<Ts>::kind...).bits, OperationSet::of(operation_kind<Ops>...).bits,
+       CallBox::every[2], ScopeSet::of(Scope).bits, std::uint32_t{1} << static_cast<unsigned>(Allowed)}};
+
+  //! The first element and operation of a hole.
+  [[nodiscard]] static constexpr std::size_t element_of(CallBox const& hole) {
+    bool const is[] = {ElementSet{hole.set[0]}.contains(ElementTraits<Ts>::kind)...};
+    return first_of(is);
   }
-  template <int From, int To>
-  [[nodiscard]] static consteval bool covers() {
-    constexpr Hole hole = hole_in<Table>(asked({From, To}));
-    if constexpr (hole.kind == HoleKind::none) {
-      return true;
-    } else {
-      constexpr bool is_element[] = {ElementSet{hole.calls.set[0]}.contains(ElementTraits<Ts>::kind)...};
-      constexpr bool is_operation[] = {OperationSet{hole.calls.set[1]}.contains(operation_kind<Ops>)...};
-      using T = typename decltype(TypeAt<Ts...>::template at<first_of(is_element)>())::type;
-      using Op = typename decltype(TypeAt<Ops...>::template at<first_of(is_operation)>())::type;
-      return TableHole<Table, hole.kind, NRanks, T, Op, hole.calls.span[0].from, hole.calls.span[2].from,
-                       hole.calls.span[2].to>::value;
-    }
+  [[nodiscard]] static constexpr std::size_t operation_of(CallBox const& hole) {
+    bool const is[] = {OperationSet{hole.set[1]}.contains(operation_kind<Ops>)...};
+    return first_of(is);
   }
+  template <std::size_t Index>
+  using element_at = typename TypeAt<Index, Ts...>::type;
+  template <std::size_t Index>
+  using operation_at = typename TypeAt<Index, Ops...>::type;
 
  private:
   template <std::size_t Size>
@@ -300,6 +287,24 @@ struct TableCovers<Table, NRanks, Scope, Allowed, Types<Ts...>, Operations<Ops..
     return i;
   }
 };
+
+template <class Table, int NRanks, class Asked, HoleKind Kind = hole_in<Table>(Asked::box).kind>
+struct HoleVerdict {
+  static constexpr CallBox hole = hole_in<Table>(Asked::box).calls;
+  static constexpr bool value =
+      TableHole<Table, Kind, NRanks, typename Asked::template element_at<Asked::element_of(hole)>,
+                typename Asked::template operation_at<Asked::operation_of(hole)>, hole.span[0].from,
+                hole.span[2].from, hole.span[2].to>::value;
+};
+template <class Table, int NRanks, class Asked>
+struct HoleVerdict<Table, NRanks, Asked, HoleKind::none> : std::true_type {};
+
+//! @brief Whether a table has a row for all calls of a kind; where not, the sentence is TableHole's.
+template <class Table, int NRanks, EpilogueScope Scope, Numerics Allowed, int FromArchitecture,
+          int ToArchitecture, class Types, class Ops>
+inline constexpr bool table_covers =
+    HoleVerdict<Table, NRanks,
+                AskedCalls<NRanks, Scope, Allowed, FromArchitecture, ToArchitecture, Types, Ops>>::value;
 
 }  // namespace chevron::detail
 
