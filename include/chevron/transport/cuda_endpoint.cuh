@@ -80,6 +80,8 @@ class CudaEndpoint {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] CudaOptions const& options() const { return options_; }
   [[nodiscard]] View const& view() const { return view_; }
+  //! The least compute capability of the group's devices, times ten: the same on all ranks.
+  [[nodiscard]] int architecture() const { return residency_.architecture; }
   [[nodiscard]] bool has_dependent_launch() const { return has_dependent_launch_; }
 
   //! Memory of this rank that all ranks can reach, at least `size_bytes` (which may differ by rank). Returns the window's

@@ -51,6 +51,7 @@ struct Residency {
   std::vector<int> lanes{};  //!< of each kernel, in the order in which they were asked for
   int threads = 0;           //!< of a lane at most: what room is proven for
   int early_lanes = 0;       //!< of calls that let go before they have met their peers
+  int architecture = 0;      //!< the least compute capability of the devices, times ten: what tables go by
 
   [[nodiscard]] int most() const { return *std::max_element(lanes.begin(), lanes.end()); }
 
@@ -59,6 +60,7 @@ struct Residency {
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = std::min(lanes[i], other.lanes[i]);
     threads = std::min(threads, other.threads);
     early_lanes = std::min(early_lanes, other.early_lanes);
+    architecture = std::min(architecture, other.architecture);
   }
 };
 
@@ -74,6 +76,14 @@ struct Residency {
                                            : max_lane_threads;
   int processors = 0;
   cudaError_t status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  int major = 0;
+  int minor = 0;
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  }
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  }
   std::vector<int> room;
   for (void const* const kernel : kernels) {
     int blocks = 0;
@@ -96,6 +106,7 @@ struct Residency {
   if (options.lanes == 0 && ranks_here > 1) {
     most = std::clamp((least - ranks_here * usual_early_lanes) / (ranks_here - 1), 1, most);
   }
+  residency.architecture = 10 * major + minor;
   for (int const blocks : room) residency.lanes.push_back(std::min(most, blocks / ranks_here));
   residency.early_lanes = std::max(0, (least - (ranks_here - 1) * residency.most()) / ranks_here);
   return residency;
