@@ -106,7 +106,7 @@ def command_line(arguments: list[str]) -> argparse.Namespace:
     grid.add_argument("--algorithms", type=some_of(ALGORITHMS), default=ALGORITHMS)
     grid.add_argument("--lanes", type=numbers(1, 256), help="thread blocks per rank")
     grid.add_argument("--most-lanes", type=int, default=0,
-                      help="CudaOptions::lanes of the programs that will use the table; without it lanes end at 64")  # fmt: skip
+                      help="CudaOptions::lanes of the programs that will use the table; without it, as many as the library takes")  # fmt: skip
     grid.add_argument("--threads", type=numbers(64, 512), default=(512, 256, 128))
     grid.add_argument("--packs", type=numbers(0, 8), help="packs in flight; 0: the library's own number")
     grid.add_argument("--let-go", type=some_of(("at_once", "when_sent", "when_met", "never")), default=("at_once", "when_sent", "when_met", "never"))
@@ -139,7 +139,7 @@ def command_line(arguments: list[str]) -> argparse.Namespace:
 
 def grid_of(options: argparse.Namespace, library: header.Library) -> Grid:
     on_device = options.transport == "cuda_peer"
-    lanes = options.lanes or tuple(n for n in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 132) if n <= (options.most_lanes or 64))
+    lanes = options.lanes or tuple(n for n in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 132) if n <= (options.most_lanes or 132))
     packs = options.packs or ((0, 1, 2, 4) if library.packs else (0,))
     if any(packs) and not library.packs and options.verify is None:
         raise Failure("--packs: this chevron's tables can't say how many packs are in flight")
@@ -252,7 +252,7 @@ def tune(options: argparse.Namespace, arguments: list[str]) -> int:
         if ratio > 1 + options.limit:
             code = 1
             print(f"chevron-tune: the table is {ratio:.3f} times the best single policy{where}; the limit is {1 + options.limit:.2f}", file=sys.stderr)
-    if options.most_lanes > 64:
+    if options.most_lanes:
         facts.append(f"For communicators with CudaOptions::lanes = {options.most_lanes}; others cut lanes down to what they have.")
     about = header.About(
         options.name or header.type_name(options.output), options.namespace, run.machine(),

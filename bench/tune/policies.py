@@ -13,8 +13,9 @@ ALGORITHMS = (
     "two_shot_push",
     "reduce_scatter_all_gather",
     "reduce_scatter_all_gather_zero_copy",
+    "reduce_scatter_all_gather_push",
 )
-ON_WINDOWS = ("one_shot_pull", "reduce_scatter_all_gather_zero_copy")
+ON_WINDOWS = ("one_shot_pull", "reduce_scatter_all_gather_zero_copy", "reduce_scatter_all_gather_push")
 
 # What chevron-perf calls an element, its ElementKind, its size in bytes, and its type in a program for hosts.
 ELEMENTS = {
@@ -74,7 +75,7 @@ class Grid:
     on_device: bool
     algorithms: tuple[str, ...] = ALGORITHMS
     stores: tuple[str, ...] = ("temporal", "non_temporal")
-    lanes: tuple[int, ...] = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)
+    lanes: tuple[int, ...] = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 132)
     threads: tuple[int, ...] = (512, 256, 128)
     packs: tuple[int, ...] = (0,)
     orderings: tuple[str, ...] = ("relaxed_arrival",)

@@ -163,6 +163,9 @@ class CudaWait {
     return seen;
   }
 
+  //! All peers have arrived with the same call as this one: that need not be looked at again.
+  CHEVRON_DEVICE void note_heard() { has_heard_ = true; }
+
   //! A peer has arrived with another call.
   CHEVRON_DEVICE void tell_difference(int peer) {
     ok_ = false;
@@ -234,7 +237,7 @@ class CudaWait {
   }
 
   CHEVRON_DEVICE void check_greetings() {
-    if (!greets() || !ok_) return;
+    if (!greets() || !ok_ || has_heard_) return;
     int const peer = peer_number(greeting_number() / words);
     int const word = greeting_number() % words;
     bool ok = true;
@@ -293,6 +296,7 @@ class CudaWait {
   bool may_go_bare_ = false;
   bool has_waited_ = false;
   bool has_opened_ = false;
+  bool has_heard_ = false;
   bool has_written_steps_ = false;
 };
 
