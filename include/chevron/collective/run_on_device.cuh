@@ -75,9 +75,9 @@ struct LaunchShape {
 
   [[nodiscard]] static LaunchShape of(CudaGeometry const& geometry, std::size_t size_bytes, int ranks,
                                       int most_lanes) {
-    // Every thread that greets is a thread of the block.
+    // Every thread that greets is a thread of the block, and half of a block is whole warps.
     int const least = (ranks - 1) * CudaInbox::greeting_words;
-    int const threads = std::clamp((std::max(geometry.threads, least) + 31) / 32 * 32, 64, max_lane_threads);
+    int const threads = std::clamp((std::max(geometry.threads, least) + 63) / 64 * 64, 64, max_lane_threads);
     if (geometry.lanes != 0) return {std::min(geometry.lanes, most_lanes), threads};
     std::size_t const lane_bytes = static_cast<std::size_t>(threads) * 16;
     std::size_t const wanted = (size_bytes + lane_bytes - 1) / lane_bytes;

@@ -29,7 +29,7 @@ enum class AllReduceAlgorithm : unsigned char {
 //! @brief How a call is launched on a device; the same on all ranks.
 struct CudaGeometry {
   int lanes = 0;                                  //!< thread blocks of a rank, 0: by the size of the call
-  int threads = 512;                              //!< of a lane, a multiple of 32, 128 to 512
+  int threads = 512;                              //!< of a lane, a multiple of 64, 64 to 512
   Ordering ordering = Ordering::relaxed_arrival;  //!< see docs/memory-model.md
   bool dependent_launch = true;                   //!< programmatic dependent launch, on devices that have it
 

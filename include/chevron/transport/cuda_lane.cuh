@@ -123,7 +123,7 @@ class CudaLane : public CudaPackets<NRanks, Scope> {
     Arrival<T, NRanks> all;
     if (!this->agree()) return all;
     if (steps != 0) {  // all peers have been heard
-      this->write_steps(this->epoch());
+      this->write_steps(this->epoch() + steps - 1);
       this->let_go();
     }
     int unknown = -1;
