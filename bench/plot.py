@@ -24,6 +24,7 @@ CHEVRON_COLOURS = {
     "one_shot_push": "#d1495b",
     "reduce_scatter_all_gather": "#2a9d8f",
     "reduce_scatter_all_gather_zero_copy": "#7b5ea7",
+    "reduce_scatter_all_gather_push": "#00a6d6",
     "one_shot_pull": "#4c956c",
     "two_shot_push": "#f2a541",
 }

@@ -61,6 +61,8 @@ Call<T> find_call(std::string const& op, std::string const& algorithm) {
       found = &call<chevron::ReduceScatterAllGather<ranks, T, Op>, Op, Communicator, T>;
     if (algorithm == "reduce_scatter_all_gather_zero_copy")
       found = &call<chevron::ReduceScatterAllGatherZeroCopy<ranks, T, Op>, Op, Communicator, T>;
+    if (algorithm == "reduce_scatter_all_gather_push")
+      found = &call<chevron::ReduceScatterAllGatherPush<ranks, T, Op>, Op, Communicator, T>;
     if (algorithm == "one_shot_pull") found = &call<chevron::OneShotPull<ranks, T, Op>, Op, Communicator, T>;
     if (algorithm == "two_shot_push") found = &call<chevron::TwoShotPush<ranks, T, Op>, Op, Communicator, T>;
   });

@@ -21,10 +21,10 @@ inline constexpr ElementName element_names[] = {
 };
 inline constexpr std::string_view op_names[] = {"sum", "prod", "min", "max", "avg"};
 inline constexpr std::string_view algorithm_names[] = {
-    "auto",          "one_shot_push", "reduce_scatter_all_gather", "reduce_scatter_all_gather_zero_copy",
-    "one_shot_pull", "two_shot_push"};
-inline constexpr std::string_view algorithms_on_windows[] = {"reduce_scatter_all_gather_zero_copy",
-                                                             "one_shot_pull"};
+    "auto",          "one_shot_push", "reduce_scatter_all_gather",     "reduce_scatter_all_gather_zero_copy",
+    "one_shot_pull", "two_shot_push", "reduce_scatter_all_gather_push"};
+inline constexpr std::string_view algorithms_on_windows[] = {
+    "reduce_scatter_all_gather_zero_copy", "reduce_scatter_all_gather_push", "one_shot_pull"};
 inline constexpr std::string_view transport_names[] = {"host_threads", "host_shared_memory"};
 inline constexpr std::string_view collective_names[] = {"all_reduce"};
 

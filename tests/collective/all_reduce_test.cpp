@@ -149,6 +149,7 @@ TEMPLATE_TEST_CASE("an operation is only asked about values that ranks have", ""
                    (std::pair<OnThreads, Named<OneShotPush>>),
                    (std::pair<OnThreads, Named<ReduceScatterAllGather>>),
                    (std::pair<OnThreads, Named<ReduceScatterAllGatherZeroCopy>>),
+                   (std::pair<OnThreads, Named<ReduceScatterAllGatherPush>>),
                    (std::pair<OnThreads, Named<OneShotPull>>), (std::pair<OnThreads, Named<TwoShotPush>>),
                    (std::pair<OnProcesses, Named<OneShotPush>>)) {
   Watchdog const watchdog(60s, "an operation that is not defined everywhere");

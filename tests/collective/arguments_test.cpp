@@ -25,6 +25,7 @@ constexpr std::size_t count = 1000;
 using Push = OneShotPush<ranks, int>;
 using Staged = ReduceScatterAllGather<ranks, int>;
 using ZeroCopy = ReduceScatterAllGatherZeroCopy<ranks, int>;
+using PushRsag = ReduceScatterAllGatherPush<ranks, int>;
 using Pull = OneShotPull<ranks, int>;
 using TwoShot = TwoShotPush<ranks, int>;
 
@@ -159,6 +160,7 @@ TEMPLATE_TEST_CASE("null pointers are fine where there is nothing", "", OnThread
       if (auto done = all_reduce<TwoShot>(*communicator, in, out, 0); !done) return done;
       if (auto done = all_reduce<Staged>(*communicator, in, out, 0); !done) return done;
       if (auto done = all_reduce<Pull>(*communicator, in, out, 0); !done) return done;
+      if (auto done = all_reduce<PushRsag>(*communicator, in, out, 0); !done) return done;
       return all_reduce<ZeroCopy>(*communicator, in, out, 0);
     });
     if (something[0] != 7 || something[1] != 8)
@@ -201,7 +203,7 @@ void require_overlap_is_found(Buffers (*place)(int rank, int* memory), bool is_r
 }
 
 TEMPLATE_TEST_CASE("a rank's output that overlaps a peer's buffer is refused where ranks use each other's",
-                   "", ZeroCopy, Pull) {
+                   "", ZeroCopy, Pull, PushRsag) {
   Watchdog const watchdog(60s, "ranks whose buffers overlap");
   SECTION("the output of one is the input of another") {
     require_overlap_is_found<TestType>(
@@ -244,7 +246,7 @@ TEMPLATE_TEST_CASE("a rank's output that overlaps a peer's buffer is refused whe
 }
 
 TEMPLATE_TEST_CASE("between processes, a buffer in no window is refused, and the rank named", "", ZeroCopy,
-                   Pull) {
+                   Pull, PushRsag) {
   Watchdog const watchdog(60s, "zero copy without a window");
   ProcessWorld<ranks> world;
   for (int odd = 0; odd < ranks; ++odd) {

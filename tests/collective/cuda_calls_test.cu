@@ -170,8 +170,8 @@ TEST_CASE("words that nobody has written yet are not taken for step 0") {
   for (Route const before : named_routes) {
     for (Route const at_zero : named_routes) {
       for (Epoch const calls_before : {0u, 1u, 3u}) {
-        // Each call with one step, or with the two of a two-shot.
-        Epoch const steps = before == Route::two_shot ? 2 : 1;
+        // Each call with one step, or with the two of a two-shot, or of an arrival and a chunk.
+        Epoch const steps = before == Route::two_shot || before == Route::push_rsag ? 2 : 1;
         CudaOptions options = Group<2>::usual();
         options.lanes = 2;
         options.first_epoch = 0u - calls_before * steps;

@@ -31,6 +31,7 @@ struct Named {
 using Push = Named<OneShotPush>;
 using Staged = Named<ReduceScatterAllGather>;
 using ZeroCopy = Named<ReduceScatterAllGatherZeroCopy>;
+using PushRsag = Named<ReduceScatterAllGatherPush>;
 using Pull = Named<OneShotPull>;
 using TwoShot = Named<TwoShotPush>;
 
@@ -45,7 +46,8 @@ Result<void> call(Comm& communicator, std::size_t count, E const& epilogue = {})
 
 TEMPLATE_TEST_CASE("counts that differ", "", (std::pair<OnThreads, Push>), (std::pair<OnThreads, Staged>),
                    (std::pair<OnThreads, ZeroCopy>), (std::pair<OnThreads, Pull>),
-                   (std::pair<OnThreads, TwoShot>), (std::pair<OnProcesses, Push>),
+                   (std::pair<OnThreads, TwoShot>), (std::pair<OnThreads, PushRsag>),
+                   (std::pair<OnProcesses, Push>), (std::pair<OnProcesses, PushRsag>),
                    (std::pair<OnProcesses, Staged>), (std::pair<OnProcesses, ZeroCopy>),
                    (std::pair<OnProcesses, Pull>), (std::pair<OnProcesses, TwoShot>)) {
   using Algorithm = typename TestType::second_type;
@@ -101,13 +103,14 @@ TEMPLATE_TEST_CASE("operations that differ", "", OnThreads, OnProcesses) {
 TEMPLATE_TEST_CASE("algorithms that differ", "", OnThreads, OnProcesses) {
   Watchdog const watchdog(60s, "algorithms that differ");
   typename TestType::template World<ranks> world;
-  int const way = GENERATE(0, 1, 2, 3, 4);
+  int const way = GENERATE(0, 1, 2, 3, 4, 5);
   auto const outcomes = run_failing_call(world, patient(), [&](auto& seat, auto& communicator) {
-    int const algorithm = (way + (seat.rank == 1 ? 1 : 0)) % 5;
+    int const algorithm = (way + (seat.rank == 1 ? 1 : 0)) % 6;
     if (algorithm == 0) return call<Push>(communicator, 20'000);
     if (algorithm == 1) return call<TwoShot>(communicator, 20'000);
     if (algorithm == 2) return call<Staged>(communicator, 20'000);
-    if (algorithm == 3) return call<Pull>(communicator, 20'000);
+    if (algorithm == 3) return call<PushRsag>(communicator, 20'000);
+    if (algorithm == 4) return call<Pull>(communicator, 20'000);
     return call<ZeroCopy>(communicator, 20'000);
   });
   require_failure_of_anyone(outcomes, Errc::algorithm_mismatch);
@@ -122,6 +125,7 @@ TEMPLATE_TEST_CASE("every rank calls something else", "", OnThreads, OnProcesses
       bool const others = repeat % 2 != 0;
       if (seat.rank == 0) return call<Push>(communicator, 20'000);
       if (seat.rank == 1) {
+        if (repeat % 4 == 3) return call<PushRsag>(communicator, 20'000);
         return others ? call<TwoShot>(communicator, 20'000) : call<Staged>(communicator, 20'000);
       }
       return others ? call<Pull>(communicator, 20'000) : call<ZeroCopy>(communicator, 20'000);

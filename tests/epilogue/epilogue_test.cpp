@@ -176,6 +176,7 @@ void check_all_algorithms(std::size_t count, int lanes) {
   check_algorithm<TwoShotPush, NRanks, T>(count, lanes, 1);
   check_algorithm<ReduceScatterAllGather, NRanks, T>(count, lanes, 1);
   check_algorithm<ReduceScatterAllGatherZeroCopy, NRanks, T>(count, lanes, 1);
+  check_algorithm<ReduceScatterAllGatherPush, NRanks, T>(count, lanes, 1);
 }
 
 }  // namespace

@@ -131,6 +131,8 @@ TEST_CASE("2 ranks whose calls differ get the same error in every order of steps
   Doing const pull{.body = Body::pull};
   Doing const pull_outside{.body = Body::pull, .outside = true};
   Doing const two_shot{.body = Body::two_shot};
+  Doing const push_rsag{.body = Body::push_rsag};
+  Doing const push_rsag_outside{.body = Body::push_rsag, .outside = true};
   Doing const aborts{.aborts = true};
   ThreadSet const either = only(0) | only(1);
   struct Case {
@@ -145,6 +147,8 @@ TEST_CASE("2 ranks whose calls differ get the same error in every order of steps
         Case{outside, zero_copy, {Errc::not_in_window, only(0)}},
         Case{outside, outside, {Errc::not_in_window, only(1)}},
         Case{pull, pull_outside, {Errc::not_in_window, only(1)}},
+        Case{push_rsag, push_rsag_outside, {Errc::not_in_window, only(1)}},
+        Case{push_rsag, zero_copy, {Errc::algorithm_mismatch, either}},
         Case{pull, zero_copy, {Errc::algorithm_mismatch, either}},
         Case{two_shot, call, {Errc::algorithm_mismatch, either}},
         Case{two_shot, aborts, {Errc::aborted, only(1)}}, Case{call, aborts, {Errc::aborted, only(1)}},

@@ -99,6 +99,10 @@ struct OtherPacketBuffer : MutableLane<NRanks> {
     this->for_each_peer([&](int peer) { all[peer] = receive_from<T>(peer, at); });
     return all;
   }
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    this->exchange_part_on(*this, part, in, out, reduce);
+  }
 
  private:
   FlaggedLine* lines(int owner, int source, Epoch step) const {
@@ -140,6 +144,10 @@ struct StampsFirst : MutableLane<NRanks> {
   void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
     this->for_each_peer([&](int peer) { push_to(peer, at, pack, step); });
   }
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    this->exchange_part_on(*this, part, in, out, reduce);
+  }
 };
 
 //! @brief A packet's stamp comes after its first piece.
@@ -151,6 +159,10 @@ struct StampsTheFirstPiece : MutableLane<NRanks> {
   void push_to_all(PacketAt<Size> at, Pack<T, Size> const& pack, Epoch step = 0) {
     at.is_last = at.offset == 0;
     HostLane<NRanks, ExploredAccess>::push_to_all(at, pack, step);
+  }
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    this->exchange_part_on(*this, part, in, out, reduce);
   }
 };
 
@@ -165,6 +177,10 @@ struct SilentWithoutData : MutableLane<NRanks> {
   template <class T>
   void await_packets(Shard part) {
     if (!part.empty()) HostLane<NRanks, ExploredAccess>::template await_packets<T>(part);
+  }
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    this->exchange_part_on(*this, part, in, out, reduce);
   }
 };
 
@@ -295,6 +311,58 @@ struct PostsWithoutAFence : MutableLane<NRanks> {
       ExploredAccess::store_release(this->inbox_at(owner).contribution[this->parity(step)],
                                     this->stamp(step));
     });
+  }
+};
+
+//! @brief Past the caches, and the flag of the results is posted while they are still on their way.
+template <int NRanks>
+struct PostsResultsWithoutAFence : MutableLane<NRanks> {
+  using MutableLane<NRanks>::MutableLane;
+  void post_results(Epoch step) {
+    this->for_each_peer([&](int peer) {
+      ExploredAccess::store_release(this->inbox_at(peer).result[this->parity(step)], this->stamp(step));
+    });
+  }
+};
+
+//! @brief The flag of a chunk's results is posted as soon as its contributions have come, before the results are stored.
+template <int NRanks>
+struct PostsResultsFirst : MutableLane<NRanks> {
+  using Base = MutableLane<NRanks>;
+  using Base::Base;
+  bool await_contributions(Epoch step) {
+    bool const fine = Base::await_contributions(step);
+    Base::post_results(step);
+    return fine;
+  }
+  void post_results(Epoch) {}
+};
+
+//! @brief Does not await the results of the steps `First` to `Last` of a call.
+template <int NRanks, Epoch First, Epoch Last>
+struct IgnoresResults : MutableLane<NRanks> {
+  using Base = MutableLane<NRanks>;
+  using Base::Base;
+  bool await_results(Epoch step) {
+    return step >= First && step <= Last ? this->ok() : Base::await_results(step);
+  }
+};
+
+//! @brief A call whose steps are taken again by the next: neither its arrival nor its chunks are counted.
+template <int NRanks>
+struct CountsNoSteps : MutableLane<NRanks> {
+  using Base = MutableLane<NRanks>;
+  using Base::Base;
+  void end_steps(Epoch) { Base::end_steps(0u - 1); }
+};
+
+//! @brief The last rank does not count the steps that its chunks took.
+template <int NRanks>
+struct CountsOtherSteps : MutableLane<NRanks> {
+  using Base = MutableLane<NRanks>;
+  using Base::Base;
+  void end_steps(Epoch steps) {
+    if (this->rank() != NRanks - 1) Base::end_steps(steps);
   }
 };
 

@@ -77,6 +77,7 @@ Calls const pushes{{Body::push, 20}, {Body::push, 5}};
 Calls const staged{{Body::staged, 70}, {Body::staged, 70}};
 Calls const zero_copies{{Body::zero_copy, 40}, {Body::zero_copy, 40}};
 Calls const pulls{{Body::pull, 20}, {Body::pull, 20}};
+Calls const shards{{Body::push_rsag, 70}, {Body::push_rsag, 70}};
 Calls const two_shots{{Body::two_shot, 40}, {Body::two_shot, 20}};
 
 }  // namespace
@@ -86,10 +87,11 @@ TEST_CASE("A flag that is stored or loaded relaxed is a race") {
     Role role;
     Calls calls;
   };
-  auto const [role, calls] = GENERATE(Case{Role::packet, pushes}, Case{Role::arrival, zero_copies},
-                                      Case{Role::departure, zero_copies}, Case{Role::contribution, staged},
-                                      Case{Role::result, staged}, Case{Role::arrival, pulls},
-                                      Case{Role::departure, pulls}, Case{Role::packet, two_shots});
+  auto const [role, calls] = GENERATE(
+      Case{Role::packet, pushes}, Case{Role::arrival, zero_copies}, Case{Role::departure, zero_copies},
+      Case{Role::contribution, staged}, Case{Role::result, staged}, Case{Role::arrival, pulls},
+      Case{Role::departure, pulls}, Case{Role::packet, two_shots}, Case{Role::arrival, shards},
+      Case{Role::contribution, shards}, Case{Role::result, shards});
   is_right<2>(calls);
   finds(race, Scenario<2, float>(calls), {.stores = role});
   finds(race, Scenario<2, float>(calls), {.loads = role});
@@ -200,6 +202,45 @@ TEST_CASE("Contributions may run one chunk ahead, not two") {
   is_right<3, StagedAhead<1>>(calls);
   finds(any, Scenario<2, float, HostLane<2, ExploredAccess>, StagedAhead<2>>(calls));
   finds(any, Scenario<3, float, HostLane<3, ExploredAccess>, StagedAhead<2>>(calls));
+}
+
+// Chunk c of a push of shards is step c + 1, and a chunk is 16 elements.
+template <int NRanks>
+using UsesPlacesAtOnce = IgnoresResults<NRanks, 1, 2>;
+template <int NRanks>
+using LeavesBeforeTheEnd = IgnoresResults<NRanks, 3, 4>;
+
+TEST_CASE("A push of shards awaits results before it uses a chunk's place again, and before it ends") {
+  auto const four_chunks = [](int ranks) {
+    return Calls{{Body::push_rsag, 64u * static_cast<unsigned>(ranks)}};
+  };
+  is_right<2>(four_chunks(2));
+  is_right<3>(four_chunks(3));
+  finds(any, Scenario<2, float, UsesPlacesAtOnce<2>>(four_chunks(2)));
+  finds(any, Scenario<3, float, UsesPlacesAtOnce<3>>(four_chunks(3)));
+  finds(any, Scenario<2, float, LeavesBeforeTheEnd<2>>(four_chunks(2)));
+  finds(any, Scenario<3, float, LeavesBeforeTheEnd<3>>(four_chunks(3)));
+  // The last one alone.
+  finds(any, Scenario<2, float, IgnoresResults<2, 4, 4>>(four_chunks(2)));
+  finds(any, Scenario<3, float, IgnoresResults<3, 4, 4>>(four_chunks(3)));
+}
+
+TEST_CASE("A push of shards posts the flag of its results after them, and after a fence") {
+  both_rank_counts_find<PostsResultsFirst>(any, shards);
+  both_rank_counts_find<PostsResultsWithoutAFence>(race,
+                                                   {{Body::push_rsag, 70, false, 0, Stores::non_temporal}});
+  both_rank_counts_find<PostsBeforeItCopies>(any, shards);
+  both_rank_counts_find<PostsWithoutAFence>(race, shards);
+}
+
+TEST_CASE("A push of shards needs two places and two flags for contributions") {
+  both_rank_counts_find<OneContributionBuffer>(any, {{Body::push_rsag, 100}});
+  both_rank_counts_find<OneContributionFlag>(deadlock, {{Body::push_rsag, 100}});
+}
+
+TEST_CASE("A push of shards counts the steps of its chunks") {
+  both_rank_counts_find<CountsNoSteps>(any, shards);
+  both_rank_counts_find<CountsOtherSteps>(deadlock, shards);
 }
 
 TEST_CASE("Stamps are wiped before anybody writes new ones") {

@@ -66,6 +66,12 @@ Calls const kinds{
     {Body::two_shot, 100, true},
     {Body::pull_or_two_shot, 30},
     {Body::pull_or_two_shot, 33, true, only(1)},
+    {Body::push_rsag, 0},
+    {Body::push_rsag, 33, true},
+    {Body::push_rsag, 100, false, 0, Stores::non_temporal},
+    {Body::push_rsag, 128, true, 0, Stores::temporal, only(0)},
+    {Body::push_rsag_or_staged, 70},
+    {Body::push_rsag_or_staged, 50, true, only(1)},
 };
 
 Options with_lanes(int lanes) {
@@ -186,7 +192,8 @@ TEST_CASE("Across the wrap of the epoch and the borders of its eras") {
 TEST_CASE("Bytes, at a different misalignment on each rank") {
   Tally tally("2 and 3 ranks, int8, misaligned buffers, all orders");
   for (std::size_t const count : {1u, 57u, 64u, 129u, 200u}) {
-    for (Body const body : {Body::push, Body::staged, Body::zero_copy, Body::pull, Body::two_shot}) {
+    for (Body const body :
+         {Body::push, Body::staged, Body::zero_copy, Body::pull, Body::two_shot, Body::push_rsag}) {
       Calls const calls{{body, count}, {body, count, true}};
       explore_all_orders<2, std::int8_t>(tally, calls, small_mailboxes(), 1);
       explore_all_orders<3, std::int8_t>(tally, calls, small_mailboxes(), 3);

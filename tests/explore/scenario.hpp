@@ -14,6 +14,7 @@
 #include <chevron/algorithm/all_reduce/one_shot_pull.hpp>
 #include <chevron/algorithm/all_reduce/one_shot_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather.hpp>
+#include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_push.hpp>
 #include <chevron/algorithm/all_reduce/reduce_scatter_all_gather_zero_copy.hpp>
 #include <chevron/algorithm/all_reduce/two_shot_push.hpp>
 #include <chevron/collective/all_reduce.hpp>
@@ -43,6 +44,8 @@ enum class Body : unsigned char {
   pull,
   two_shot,
   pull_or_two_shot,
+  push_rsag,
+  push_rsag_or_staged,
 };
 
 //! @brief One call of all ranks.
@@ -56,8 +59,8 @@ struct CallSpec {
 
   [[nodiscard]] std::string text() const {
     static constexpr char const* names[] = {
-        "push", "staged",   "zero_copy",       "windows_or_push", "windows_or_staged",
-        "pull", "two_shot", "pull_or_two_shot"};
+        "push", "staged",   "zero_copy",        "windows_or_push", "windows_or_staged",
+        "pull", "two_shot", "pull_or_two_shot", "push_rsag",       "push_rsag_or_staged"};
     return std::string(names[static_cast<std::size_t>(body)]) + "(" + std::to_string(count) +
            (in_place ? ", in place" : "") + (apart != 0 ? " but for " + std::to_string(apart) : "") +
            (outside != 0 ? ", outside " + std::to_string(outside) : "") +
@@ -87,6 +90,7 @@ struct LibraryBodies {
   static void run(Lane& lane, Call<T, Identity> const& call, Body body) {
     constexpr int n = Lane::ranks;
     using ZeroCopy = ReduceScatterAllGatherZeroCopy<n, T>;
+    using PushRsag = ReduceScatterAllGatherPush<n, T>;
     switch (body) {
       case Body::push:
         return OneShotPush<n, T>::run(lane, call);
@@ -104,6 +108,10 @@ struct LibraryBodies {
         return TwoShotPush<n, T>::run(lane, call);
       case Body::pull_or_two_shot:
         return detail::ByWindows<OneShotPull<n, T>, TwoShotPush<n, T>>::run(lane, call, call.stores);
+      case Body::push_rsag:
+        return PushRsag::run(lane, call);
+      case Body::push_rsag_or_staged:
+        return detail::ByWindows<PushRsag, ReduceScatterAllGather<n, T>>::run(lane, call, call.stores);
     }
   }
 };

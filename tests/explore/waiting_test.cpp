@@ -92,10 +92,9 @@ TEST_CASE("A doorbell loses no wake-up, and needs both fences for that") {
 
 TEST_CASE("2 sleeping ranks: no order of steps leaves one asleep") {
   Tally tally("2 ranks that sleep, store buffers, all orders");
-  for (Calls const& calls :
-       {Calls{{Body::push, 14}}, Calls{{Body::push, 0}, {Body::push, 14}}, Calls{{Body::zero_copy, 20}},
-        Calls{{Body::staged, 20}}, Calls{{Body::pull, 20}}, Calls{{Body::two_shot, 3}},
-        Calls{{Body::push_rsag, 3}}}) {
+  for (Calls const& calls : {Calls{{Body::push, 14}}, Calls{{Body::push, 0}, {Body::push, 14}},
+                             Calls{{Body::zero_copy, 20}}, Calls{{Body::staged, 20}}, Calls{{Body::pull, 20}},
+                             Calls{{Body::two_shot, 3}}, Calls{{Body::push_rsag, 3}}}) {
     PartialOrder strategy;
     Report const report = tally += explore_sleepers<2>(calls, strategy, no_limit);
     INFO(text(calls) << (report.finding ? report.finding->text : ""));
@@ -107,12 +106,9 @@ TEST_CASE("2 sleeping ranks: no order of steps leaves one asleep") {
 TEST_CASE("2 and 3 sleeping ranks: random orders") {
   INFO("CHEVRON_TEST_SEED=" << seed());
   Tally tally("2 and 3 ranks that sleep, store buffers, random orders");
-  Calls const calls{{Body::push, 20},
-                    {Body::windows_or_staged, 50, true, only(1)},
-                    {Body::two_shot, 70},
-                    {Body::zero_copy, 40},
-                    {Body::push_rsag, 70},
-                    {Body::pull, 40}};
+  Calls const calls{{Body::push, 20},      {Body::windows_or_staged, 50, true, only(1)},
+                    {Body::two_shot, 70},  {Body::zero_copy, 40},
+                    {Body::push_rsag, 70}, {Body::pull, 40}};
   std::uint64_t const walks = sanitized ? 200 : 5000;
   RandomWalk walk(seed(), walks, 4);
   Report const two = tally += explore_sleepers<2>(calls, walk, no_limit);

@@ -17,8 +17,10 @@ struct Table {
     using enum chevron::AllReduceAlgorithm;
     return std::array{
         chevron::Row{.bytes = {0, 4096}, .policy = {one_shot_push}},
-        chevron::Row{
-            .bytes = {4096}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
+        chevron::Row{.bytes = {4096, 1 << 20},
+                     .in_windows_only = true,
+                     .policy = {reduce_scatter_all_gather_zero_copy}},
+        chevron::Row{.bytes = {1 << 20}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_push}},
         chevron::Row{.bytes = {4096}, .policy = {two_shot_push}},
     };
   }

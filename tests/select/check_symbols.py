@@ -16,9 +16,9 @@ import tempfile
 
 # Without optimisation every instantiated function is a symbol of its own.
 FLAGS = ["-std=c++20", "-O0", "-c"]
-ALGORITHM = re.compile(r"chevron::(OneShotPush|OneShotPull|TwoShotPush|ReduceScatterAllGather(?:ZeroCopy)?)<(\d+), ([\w:]+), ([\w:]+)")
+ALGORITHM = re.compile(r"chevron::(OneShotPush|OneShotPull|TwoShotPush|ReduceScatterAllGather(?:ZeroCopy|Push)?)<(\d+), ([\w:]+), ([\w:]+)")
 PUSH, STAGED, ZERO_COPY = "OneShotPush", "ReduceScatterAllGather", "ReduceScatterAllGatherZeroCopy"
-PULL, TWO_SHOT = "OneShotPull", "TwoShotPush"
+PULL, TWO_SHOT, PUSH_RSAG = "OneShotPull", "TwoShotPush", "ReduceScatterAllGatherPush"
 
 PROGRAM = """
 #include <chevron/chevron.hpp>
@@ -51,6 +51,7 @@ CASES = [
     ("HostThreads", "all_reduce<Pushing>(ranks, data, data, 100)", {PUSH}),
     ("HostThreads", "all_reduce<ReduceScatterAllGather<2, float>>(ranks, data, data, 100)", {STAGED}),
     ("HostThreads", "all_reduce<TwoShotPush<2, float>>(ranks, data, data, 100)", {TWO_SHOT}),
+    ("HostThreads", "all_reduce<ReduceScatterAllGatherPush<2, float>>(ranks, data, data, 100)", {PUSH_RSAG}),
     # What a pull does where a rank is in place.
     ("HostThreads", "all_reduce<OneShotPull<2, float>>(ranks, data, data, 100)", {PULL, ZERO_COPY}),
     # Neither what is for devices, nor for another operation, nor for another element.

@@ -368,6 +368,7 @@ TEST_CASE("Every field of a row that matters is in a table's fingerprint") {
       fingerprint([] { return std::array{Row{.policy = zero_copy}}; }),
       fingerprint([] { return std::array{Row{.policy = pull}}; }),
       fingerprint([] { return std::array{Row{.policy = {two_shot_push}}}; }),
+      fingerprint([] { return std::array{Row{.policy = {reduce_scatter_all_gather_push}}}; }),
       fingerprint([] { return std::array{Row{.policy = {.cuda = {.lanes = 4}}}}; }),
       fingerprint([] { return std::array{Row{.policy = {.cuda = {.threads = 256}}}}; }),
       fingerprint([] { return std::array{Row{.policy = {.cuda = {.ordering = Ordering::relaxed}}}}; }),
@@ -438,6 +439,7 @@ TEST_CASE("Policies have the names of the algorithms") {
   CHECK(name(reduce_scatter_all_gather) == std::string(ReduceScatterAllGather<2, float>::name));
   CHECK(name(reduce_scatter_all_gather_zero_copy) ==
         std::string(ReduceScatterAllGatherZeroCopy<2, float>::name));
+  CHECK(name(reduce_scatter_all_gather_push) == std::string(ReduceScatterAllGatherPush<2, float>::name));
   CHECK(name(one_shot_pull) == std::string(OneShotPull<2, float>::name));
   CHECK(name(two_shot_push) == std::string(TwoShotPush<2, float>::name));
   CHECK(name(Stores::temporal) != std::string(name(Stores::non_temporal)));

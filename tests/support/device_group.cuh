@@ -15,6 +15,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -39,7 +40,9 @@ struct DeviceTable {
             .in_windows_only = true,
             .policy = {.algorithm = one_shot_pull, .cuda = {.packs = 4}}},
         Row{.bytes = {256, 2048}, .policy = {two_shot_push}},
-        Row{.bytes = {2048, 8192}, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {2048, 6144}, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {6144, 8192}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_push}},
+        Row{.bytes = {6144, 8192}, .policy = {reduce_scatter_all_gather}},
         Row{.architectures = {70},
             .bytes = {8192, 32768},
             .in_windows_only = true,
@@ -51,10 +54,11 @@ struct DeviceTable {
 };
 
 //! How a call gets to an algorithm: by its name, or through a selector.
-enum class Route : unsigned char { push, staged, zero_copy, pull, two_shot, selector };
-inline constexpr Route named_routes[] = {Route::push, Route::staged, Route::zero_copy, Route::pull,
-                                         Route::two_shot};
-inline constexpr int route_count = 6;
+enum class Route : unsigned char { push, staged, zero_copy, pull, two_shot, push_rsag, selector };
+inline constexpr Route named_routes[] = {Route::push, Route::staged,   Route::zero_copy,
+                                         Route::pull, Route::two_shot, Route::push_rsag};
+inline constexpr std::size_t named_route_count = std::size(named_routes);
+inline constexpr int route_count = named_route_count + 1;
 
 constexpr char const* name(Route route) {
   return route == Route::selector ? "selector" : chevron::name(static_cast<AllReduceAlgorithm>(route));
@@ -71,7 +75,8 @@ class Group {
     auto made =
         Transport::template create<OneShotPush<NRanks, float>, ReduceScatterAllGather<NRanks, float>,
                                    ReduceScatterAllGatherZeroCopy<NRanks, float>, OneShotPull<NRanks, float>,
-                                   TwoShotPush<NRanks, float>, Chosen>(std::array<int, NRanks>{}, options);
+                                   TwoShotPush<NRanks, float>, ReduceScatterAllGatherPush<NRanks, float>,
+                                   Chosen>(std::array<int, NRanks>{}, options);
     if (!made) throw std::runtime_error(made.error().message());
     communicators_ = std::move(*made);
   }
@@ -101,6 +106,8 @@ class Group {
         return with.template operator()<OneShotPull<NRanks, float>>();
       case Route::two_shot:
         return with.template operator()<TwoShotPush<NRanks, float>>();
+      case Route::push_rsag:
+        return with.template operator()<ReduceScatterAllGatherPush<NRanks, float>>();
       case Route::selector:
         return with.template operator()<Chosen>();
     }

@@ -195,6 +195,11 @@ Result<void> work(Comm& communicator, Outcome& outcome, std::size_t count = 1000
       !done) {
     return done;
   }
+  if (auto done =
+          checked_sum<ReduceScatterAllGatherPush>(communicator, count, outcome, in_window, in_window + count);
+      !done) {
+    return done;
+  }
   return checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, count, outcome, in_window,
                                                      in_window + count);
 }

@@ -30,11 +30,13 @@ Result<void> many_steps(Comm& communicator, Outcome& outcome, Rng rng) {
     std::size_t const count = rng.below(most);
     int* const in = window->data();
     auto done = [&]() -> Result<void> {
-      switch (rng.below(3)) {
+      switch (rng.below(4)) {
         case 0:
           return checked_sum<OneShotPush>(communicator, count, outcome, in, in + most);
         case 1:
           return checked_sum<ReduceScatterAllGather>(communicator, count, outcome, in, in + most);
+        case 2:
+          return checked_sum<ReduceScatterAllGatherPush>(communicator, count, outcome, in, in + most);
         default:
           return checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, count, outcome, in, in + most);
       }
@@ -147,7 +149,7 @@ TEST_CASE("a flag that outlived an era is wiped before its epoch comes again") {
       // And the record of a call of an age ago that began with this epoch.
       CallRecord& record = endpoint.segment(seat.rank).lane(endpoint.layout(), 0).record;
       record.publish<HostAccess>({2, 12345}, CallIdentity{.count = 12345});
-      seat.meeting.wait_closely(ranks);  // who does not have to wait long leaves the record as it is
+      seat.meeting.wait_closely(ranks);           // who does not have to wait long leaves the record as it is
       if (auto done = sum(); !done) return done;  // 1: an era has begun, so it wipes
       if (record.first<HostAccess>().word() == Stamp{2, 12345}.word()) {
         seat.outcome.complain("the record is still there");

@@ -78,11 +78,13 @@ Result<void> many_calls(Comm& communicator, Outcome& outcome, std::uint64_t seed
     int* const in = window->data();
     int* const out = window->data() + most;
     auto done = [&]() -> Result<void> {
-      switch (rng.below(3)) {
+      switch (rng.below(4)) {
         case 0:
           return checked_sum<OneShotPush>(communicator, count, outcome, in, out);
         case 1:
           return checked_sum<ReduceScatterAllGather>(communicator, count, outcome, in, out);
+        case 2:
+          return checked_sum<ReduceScatterAllGatherPush>(communicator, count, outcome, in, out);
         default:
           return checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, count, outcome, in, out);
       }

@@ -113,7 +113,7 @@ void require_that_the_next_one_works() {
       group.round(rank, workers[static_cast<std::size_t>(rank)], route, 3000);
     }
   }
-  REQUIRE(group.finish(workers, 5 * 3000) == "");
+  REQUIRE(group.finish(workers, named_route_count * 3000) == "");
   REQUIRE(trouble_with_device() == "");
 }
 
@@ -125,8 +125,9 @@ class Mixed {
   Mixed() {
     auto made =
         Transport::create<Push<float>, OneShotPull<ranks, float>, TwoShotPush<ranks, float>,
-                          ReduceScatterAllGather<ranks, float>, ZeroCopy<float>, Push<std::int32_t>,
-                          Push<float, Max>, Push<float, Other>, ZeroCopy<std::int32_t>, ZeroCopy<float, Max>,
+                          ReduceScatterAllGather<ranks, float>, ZeroCopy<float>,
+                          ReduceScatterAllGatherPush<ranks, float>, Push<std::int32_t>, Push<float, Max>,
+                          Push<float, Other>, ZeroCopy<std::int32_t>, ZeroCopy<float, Max>,
                           ZeroCopy<float, Other>, ZeroCopy<float, Sum, OtherEpilogue>, Group<ranks>::Chosen>(
             std::array<int, ranks>{}, with_deadline(20s));
     if (!made) throw std::runtime_error(made.error().message());
@@ -154,6 +155,8 @@ class Mixed {
         return all_reduce<OneShotPull<ranks, float>>(communicator, in, out, count, stream);
       case Route::two_shot:
         return all_reduce<TwoShotPush<ranks, float>>(communicator, in, out, count, stream);
+      case Route::push_rsag:
+        return all_reduce<ReduceScatterAllGatherPush<ranks, float>>(communicator, in, out, count, stream);
       case Route::selector:
         return all_reduce<Group<ranks>::Chosen>(communicator, in, out, count, stream);
     }
@@ -355,8 +358,8 @@ TEST_CASE("a difference in the middle of good calls") {
   need_device();
   Watchdog const watchdog(120s, "a difference after good calls");
   require_mismatch(Errc::count_mismatch, [](Mixed& group, int rank, Seats const& seats) {
-    for (int i = 0; i < 10; ++i) {
-      auto made = group.call_route(rank, named_routes[i % 5], seats, 3000);
+    for (std::size_t i = 0; i < 2 * named_route_count; ++i) {
+      auto made = group.call_route(rank, named_routes[i % named_route_count], seats, 3000);
       if (!made) return made;
     }
     return group.call_route(rank, Route::pull, seats, rank == 2 ? 7 : 8);
@@ -419,7 +422,7 @@ TEST_CASE("a rank's output is another one's buffer") {
   need_device();
   Watchdog const watchdog(120s, "overlaps between ranks");
   std::size_t const count = 1000;
-  for (Route const route : {Route::pull, Route::zero_copy}) {
+  for (Route const route : {Route::pull, Route::zero_copy, Route::push_rsag}) {
     for (int way = 0; way < 4; ++way) {
       INFO(name(route) << ", way " << way);
       Seats const seats;
@@ -588,7 +591,7 @@ TEST_CASE("more lanes than there is room for") {
       }
     }
   }
-  REQUIRE(group.finish(workers, 25 * 50'000) == "");
+  REQUIRE(group.finish(workers, 5 * named_route_count * 50'000) == "");
 }
 
 struct OneRow {

@@ -60,12 +60,15 @@ struct Stage {
   std::uint64_t data_seed = seed();
 };
 
-//! In windows zero copy, elsewhere through the mailboxes.
+//! In windows a pull, a push of shards or zero copy, elsewhere through the mailboxes.
 struct TwoWays {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
         Row{.bytes = {0, 16 << 10}, .in_windows_only = true, .policy = {one_shot_pull}},
+        Row{.bytes = {16 << 10, 64 << 10},
+            .in_windows_only = true,
+            .policy = {reduce_scatter_all_gather_push}},
         Row{.in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
         Row{.policy = {reduce_scatter_all_gather}},
     };

@@ -19,6 +19,8 @@ using Staged = ReduceScatterAllGather<NRanks, float>;
 template <int NRanks>
 using ZeroCopy = ReduceScatterAllGatherZeroCopy<NRanks, float>;
 template <int NRanks>
+using PushRsag = ReduceScatterAllGatherPush<NRanks, float>;
+template <int NRanks>
 using Pull = OneShotPull<NRanks, float>;
 
 constexpr std::size_t largest = 70'001;
@@ -31,7 +33,7 @@ CudaOptions patient() { return {.deadline = 60s, .lanes = 8, .first_epoch = 0}; 
 template <int NRanks>
 void play_all(IpcRank<NRanks>& rank) {
   if (!rank.template join<Push<NRanks>, TwoShot<NRanks>, Staged<NRanks>, ZeroCopy<NRanks>, Pull<NRanks>,
-                          ByTable<NRanks>>(patient())) {
+                          PushRsag<NRanks>, ByTable<NRanks>>(patient())) {
     return;
   }
   // Of another size on each rank.
@@ -57,6 +59,8 @@ void play_all(IpcRank<NRanks>& rank) {
                       rank.template reduce<Staged<NRanks>>(in, out, count, "staged, windows") &&
                       rank.template reduce<ZeroCopy<NRanks>>(in, out, count, "zero copy") &&
                       rank.template reduce<ZeroCopy<NRanks>>(in, in, count, "zero copy, in place") &&
+                      rank.template reduce<PushRsag<NRanks>>(in, out, count, "push of shards") &&
+                      rank.template reduce<PushRsag<NRanks>>(in, in, count, "push of shards, in place") &&
                       rank.template reduce<Pull<NRanks>>(in, out, count, "pull") &&
                       rank.template reduce<Pull<NRanks>>(out, out, count, "pull, in place") &&
                       rank.template reduce<ByTable<NRanks>>(in, out, count, "by table, windows") &&

@@ -135,7 +135,8 @@ TEST_CASE("the other algorithms, as relaxed as they go") {
   need_device();
   Watchdog const watchdog(full_run() ? 1500s : 240s, "the other algorithms, relaxed");
   int const rounds = amount(200, 5'000, 20);
-  for (Route const route : {Route::push, Route::two_shot, Route::staged, Route::zero_copy}) {
+  for (Route const route :
+       {Route::push, Route::two_shot, Route::staged, Route::zero_copy, Route::push_rsag}) {
     for (bool const captured : {false, true}) {
       hammer<Group<2>>(route, Ordering::relaxed, captured, rounds);
       hammer<Group<4>>(route, Ordering::relaxed, captured, rounds);

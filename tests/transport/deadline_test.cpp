@@ -29,13 +29,15 @@ struct Named {
 using Push = Named<OneShotPush>;
 using Staged = Named<ReduceScatterAllGather>;
 using ZeroCopy = Named<ReduceScatterAllGatherZeroCopy>;
+using PushRsag = Named<ReduceScatterAllGatherPush>;
 using Pull = Named<OneShotPull>;
 using TwoShot = Named<TwoShotPush>;
 
 TEMPLATE_TEST_CASE("a rank that joined and does not call is named, within the deadline", "",
                    (std::pair<OnThreads, Push>), (std::pair<OnThreads, Staged>),
                    (std::pair<OnThreads, ZeroCopy>), (std::pair<OnThreads, Pull>),
-                   (std::pair<OnThreads, TwoShot>), (std::pair<OnProcesses, Push>),
+                   (std::pair<OnThreads, TwoShot>), (std::pair<OnThreads, PushRsag>),
+                   (std::pair<OnProcesses, Push>), (std::pair<OnProcesses, PushRsag>),
                    (std::pair<OnProcesses, Staged>), (std::pair<OnProcesses, ZeroCopy>)) {
   using Algorithm = typename TestType::second_type;
   Watchdog const watchdog(60s, "a rank that does not call");

@@ -32,7 +32,18 @@ using namespace chevron::test;
 using namespace std::chrono_literals;
 
 //! What a rank is doing, for whoever wants to kill it at it.
-enum Phase : int { not_there, before, joining, allocating, pushing, staging, zero_copying, between, phases };
+enum Phase : int {
+  not_there,
+  before,
+  joining,
+  allocating,
+  pushing,
+  staging,
+  zero_copying,
+  pushing_shards,
+  between,
+  phases
+};
 constexpr char const* phase_names[phases] = {"",
                                              "before it joins",
                                              "joining",
@@ -40,6 +51,7 @@ constexpr char const* phase_names[phases] = {"",
                                              "one_shot_push",
                                              "a staged call",
                                              "a zero-copy call",
+                                             "reduce_scatter_all_gather_push",
                                              "between two of its calls"};
 
 std::set<std::string> names_in(char const* folder) {
@@ -94,6 +106,11 @@ Result<void> call_for_ever(Comm& communicator, Outcome& outcome, std::atomic<int
     phase = zero_copying;
     if (auto done =
             checked_sum<ReduceScatterAllGatherZeroCopy>(communicator, i * 1009 % most, outcome, in, out);
+        !done) {
+      return done;
+    }
+    phase = pushing_shards;
+    if (auto done = checked_sum<ReduceScatterAllGatherPush>(communicator, i * 1013 % most, outcome, in, out);
         !done) {
       return done;
     }
@@ -225,7 +242,7 @@ void play_many(std::vector<Phase> const& at, int trials) {
 }
 
 TEST_CASE("a rank is killed in a call, or between calls") {
-  play_many({pushing, staging, zero_copying, between}, full_run() ? 800 : 60);
+  play_many({pushing, staging, zero_copying, pushing_shards, between}, full_run() ? 800 : 60);
 }
 
 TEST_CASE("a rank is killed while windows are made") { play_many({allocating}, full_run() ? 150 : 30); }

@@ -44,7 +44,7 @@ struct InFlight : Algorithm {};
 //! @brief How a call is launched on a device; the same on all ranks.
 struct CudaGeometry {
   int lanes = 0;      //!< thread blocks of a rank, 0: by the size of the call
-  int threads = 512;  //!< of a lane, a multiple of 32, 128 to 512
+  int threads = 512;  //!< of a lane, a multiple of 64, 64 to 512
 
   //! Packs of 16 bytes that a thread loads before it stores the first, 1 to 8; 0: what suits most rank counts. A table's
   //! number makes a kernel of its own; a call of a named algorithm says it by InFlight. Packets know no packs.

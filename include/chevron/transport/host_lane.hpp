@@ -225,13 +225,7 @@ class HostLane : public HostWait<Access> {
   //! ranks have. Look at ok() afterwards.
   template <class T, class Reduce>
   void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
-    for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA { push_to_all(at, load(in, at)); });
-    this->ring(NRanks);
-    await_packets<T>(part);
-    for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA {
-      auto const all = receive_from_all(at, load(in, at));
-      if (this->ok() && at.valid != 0) store(out, at, reduce(at, all));
-    });
+    exchange_part_on(*this, part, in, out, reduce);
   }
 
   //! Waits for one packet of a peer. Look at ok() before using it.
@@ -340,6 +334,20 @@ class HostLane : public HostWait<Access> {
       int const peer = this->rank() + step;
       visit(peer < NRanks ? peer : peer - NRanks);
     }
+  }
+
+ protected:
+  //! exchange_part by the packets of a lane that may have its own.
+  template <class Lane, class T, class Reduce>
+  static void exchange_part_on(Lane& lane, Shard part, T const* in, T* out, Reduce& reduce) {
+    lane.template for_each_packet<T>(
+        part, [&](auto at) CHEVRON_INLINE_LAMBDA { lane.push_to_all(at, lane.load(in, at)); });
+    lane.ring(NRanks);
+    lane.template await_packets<T>(part);
+    lane.template for_each_packet<T>(part, [&](auto at) CHEVRON_INLINE_LAMBDA {
+      auto const all = lane.receive_from_all(at, lane.load(in, at));
+      if (lane.ok() && at.valid != 0) lane.store(out, at, reduce(at, all));
+    });
   }
 
  private:

@@ -169,7 +169,7 @@ class Planner {
   }
 
   static bool works_on_windows(Route route) {
-    return route == Route::zero_copy || route == Route::one_shot_pull;
+    return route == Route::zero_copy || route == Route::one_shot_pull || route == Route::push_rsag;
   }
 
   //! The largest count that a route gets through within the budget's steps.
@@ -183,7 +183,7 @@ class Planner {
     if (route == Route::one_shot_pull) return (std::size_t{1} << 24) / static_cast<std::size_t>(plan_.ranks);
     if (route == Route::one_shot_push) return packets;
     if (route == Route::two_shot_push) return packets * static_cast<std::size_t>(plan_.ranks) / 2;
-    if (route == Route::reduce_scatter_all_gather) return chunks;
+    if (route == Route::reduce_scatter_all_gather || route == Route::push_rsag) return chunks;
     return std::min(packets, chunks);
   }
 

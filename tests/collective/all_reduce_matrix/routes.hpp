@@ -24,10 +24,11 @@ enum class Route : unsigned char {
   zero_copy,
   one_shot_pull,
   two_shot_push,
+  push_rsag,
   by_temporal_table,
   by_non_temporal_table,
 };
-inline constexpr int algorithm_count = 5;
+inline constexpr int algorithm_count = 6;
 inline constexpr int route_count = algorithm_count + 2;
 
 constexpr char const* name(Route route) {
@@ -42,6 +43,8 @@ constexpr char const* name(Route route) {
       return "one_shot_pull";
     case Route::two_shot_push:
       return "two_shot_push";
+    case Route::push_rsag:
+      return "reduce_scatter_all_gather_push";
     case Route::by_temporal_table:
       return "selector(temporal)";
     case Route::by_non_temporal_table:
@@ -57,6 +60,7 @@ struct TemporalTable {
     return std::array{
         Row{.bytes = {0, 100}, .in_windows_only = true, .policy = {reduce_scatter_all_gather}},
         Row{.bytes = {300, 3000}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
+        Row{.bytes = {3000, 4000}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_push}},
         Row{.bytes = {0, 900}, .policy = {one_shot_push}},
         Row{.bytes = {900, 5000}, .policy = {reduce_scatter_all_gather}},
         Row{.bytes = {5000}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
@@ -65,12 +69,15 @@ struct TemporalTable {
   }
 };
 
-//! The others. Where the windows allow it, for all sizes and past the caches: a pull, which moves as zero copy does where
-//! a rank is in place.
+//! The others. Where the windows allow it, past the caches: for some sizes a push of shards, for all others a pull, which
+//! moves as zero copy does where a rank is in place.
 struct NonTemporalTable {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
+        Row{.bytes = {500, 2000},
+            .in_windows_only = true,
+            .policy = {reduce_scatter_all_gather_push, Stores::non_temporal}},
         Row{.in_windows_only = true, .policy = {one_shot_pull, Stores::non_temporal}},
         Row{.bytes = {0, 1000}, .policy = {two_shot_push, Stores::non_temporal}},
         Row{.bytes = {1000}, .policy = {reduce_scatter_all_gather, Stores::non_temporal}},
@@ -97,7 +104,7 @@ constexpr bool is_of_the_third(int ranks, ElementKind element) {
 constexpr bool has_processes(int ranks, ElementKind element) { return is_of_the_third(ranks, element); }
 
 //! Whether a call is compiled. All of them take many minutes, so by default each (rank count, element, task)
-//! gets one of the five algorithms, in such a way that any three of {rank count, element, task, algorithm}
+//! gets one of the six algorithms, in such a way that any three of {rank count, element, task, algorithm}
 //! occur in every combination, and the selectors get the pairs that have processes. With
 //! CHEVRON_TEST_FULL_MATRIX defined, everything.
 constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route) {
@@ -109,6 +116,7 @@ constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route
     case Route::zero_copy:
     case Route::one_shot_pull:
     case Route::two_shot_push:
+    case Route::push_rsag:
       return everything_is_compiled || (mixed + task) % algorithm_count == static_cast<int>(route);
     case Route::by_temporal_table:
       return selectors && task == mixed / 3 % task_count;
@@ -144,6 +152,10 @@ struct ChoiceOf<Route::one_shot_pull, NRanks, T, Op, E> {
 template <int NRanks, class T, class Op, class E>
 struct ChoiceOf<Route::two_shot_push, NRanks, T, Op, E> {
   using type = TwoShotPush<NRanks, T, Op, E>;
+};
+template <int NRanks, class T, class Op, class E>
+struct ChoiceOf<Route::push_rsag, NRanks, T, Op, E> {
+  using type = ReduceScatterAllGatherPush<NRanks, T, Op, E>;
 };
 template <int NRanks, class T, class Op, class E>
 struct ChoiceOf<Route::by_temporal_table, NRanks, T, Op, E> {

@@ -32,7 +32,7 @@ namespace chevron {
 //! @brief All-reduce whose reduce-scatter goes through mailboxes and whose all-gather goes into the callers' outputs.
 //! @tparam NRanks  1 to 32
 //! Shape:  in [count] elements per rank, out [count]; out == in is allowed, on any subset of the ranks
-//! Memory: out lies in a window (anywhere, where ranks share an address space); aligned to the element
+//! Memory: in and out lie in windows (anywhere, where ranks share an address space); aligned to the element
 //! Sync:   every rank must arrive; on return every rank has finished with this rank's buffers, and out is complete
 //! Errors: not_in_window, unknown_window, buffers_overlap, timeout and the mismatches
 //! Cost:   2 (N - 1) / N * count elements sent per rank, half of them copied once more on arrival; 2 (N - 1) flags a
