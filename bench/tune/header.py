@@ -98,7 +98,7 @@ def comment(text: str) -> str:
 
 
 def header(rows: list[Row], about: About, on_device: bool, library: Library) -> str:
-    guard = re.sub(r"\W", "_", f"{about.namespace}_{about.name}").strip("_").upper() + "_HPP"
+    guard = re.sub(r"\W+", "_", f"{about.namespace}_{about.name}").strip("_").upper() + "_HPP"
     ranks, elements = about.proven
     types = ", ".join(ELEMENTS[element][2] for element in elements)
     kib = "".join(f"    [[maybe_unused]] constexpr std::size_t {name} = {unit};\n" for name, unit in reversed(UNITS))
