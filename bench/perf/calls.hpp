@@ -12,9 +12,11 @@
 namespace perf {
 
 //! @brief One call on this rank's communicator, whose type the caller need not know: what times and checks
-//! calls is compiled once for an element, not once more for each rank count and transport.
+//! calls is compiled once for an element, not once more for each rank count and transport. A selector chooses
+//! how to store by itself.
 template <class T>
-using Call = chevron::Result<void> (*)(void* communicator, T const* in, T* out, std::size_t count);
+using Call = chevron::Result<void> (*)(void* communicator, T const* in, T* out, std::size_t count,
+                                       chevron::Stores stores);
 
 //! @brief Finds the call of an operation and an algorithm; null where there is none.
 template <class T>
@@ -34,12 +36,16 @@ bool visit_op(std::string const& name, chevron::Operations<Ops...>, Visitor&& vi
 
 //! @brief The call of a selector, or of one algorithm.
 template <class Choice, class Op, class Communicator, class T>
-chevron::Result<void> call(void* communicator, T const* in, T* out, std::size_t count) {
+chevron::Result<void> call(void* communicator, T const* in, T* out, std::size_t count,
+                           [[maybe_unused]] chevron::Stores stores) {
   auto const& self = *static_cast<Communicator const*>(communicator);
   if constexpr (chevron::is_selector<Choice>) {
     return chevron::all_reduce<Choice>(self, in, out, count, Op{});
   } else {
-    return chevron::all_reduce<Choice>(self, in, out, count);
+    // As all_reduce() of an algorithm does it, which leaves no choice of the stores.
+    chevron::Call<T, chevron::Identity> call{.in = in, .out = out, .count = count};
+    call.stores = stores;
+    return chevron::detail::all_reduce_named<Choice>(self, call);
   }
 }
 

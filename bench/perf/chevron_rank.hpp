@@ -30,13 +30,16 @@ struct ChevronRank {
   ChevronRanks const& ranks;
 
   Answer operator()(Task const& task) const {
-    auto const call = find_call(task.op, task.algorithm);
+    auto const slash = task.algorithm.find('/');  // what follows it is how the algorithm stores
+    auto const call = find_call(task.op, task.algorithm.substr(0, slash));
+    auto const stores =
+        slash != std::string::npos ? chevron::Stores::non_temporal : chevron::Stores::temporal;
     if (call == nullptr) return Answer::failure("chevron-perf has no " + task.algorithm + " for " + task.op);
-    return task.kind == Task::Kind::check ? check(task, call) : measure(task, call);
+    return task.kind == Task::Kind::check ? check(task, call, stores) : measure(task, call, stores);
   }
 
  private:
-  Answer measure(Task const& task, Call<T> call) const {
+  Answer measure(Task const& task, Call<T> call, chevron::Stores stores) const {
     using Traits = chevron::ElementTraits<T>;
     auto const value = Traits::narrow(static_cast<typename Traits::Accumulator>(timed_value(task)));
     auto const count = task.bytes / sizeof(T);
@@ -48,21 +51,21 @@ struct ChevronRank {
     answer.policy = policy(task);
     chevron::Result<void> failure;
     auto const once = [&] {
-      if (auto done = call(communicator, in, result, count); !done) failure = std::move(done);
+      if (auto done = call(communicator, in, result, count, stores); !done) failure = std::move(done);
     };
     answer.seconds = time_batches(
         task, [&] { barrier.arrive_and_wait(); }, once);
     return failure ? answer : Answer::failure(failure.error().message());
   }
 
-  Answer check(Task const& task, Call<T> call) const {
+  Answer check(Task const& task, Call<T> call, chevron::Stores stores) const {
     auto const count = task.bytes / sizeof(T);
     auto const mine = [&](std::size_t i) { return sample<T>(ranks.seed, rank, i); };
     T* const result = task.in_place ? in : out;
     std::memset(static_cast<void*>(result), 0xa5, count * sizeof(T));
     for (std::size_t i = 0; i < count; ++i) in[i] = mine(i);
 
-    if (auto const done = call(communicator, in, result, count); !done)
+    if (auto const done = call(communicator, in, result, count, stores); !done)
       return Answer::failure(done.error().message());
 
     Answer answer;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ChevronRanks {
   std::size_t max_bytes;  //!< of a call
   Memory memory;
   int lanes;
+  std::optional<bool> non_temporal;
   std::uint64_t seed;
 };
 

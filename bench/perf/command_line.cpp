@@ -95,6 +95,14 @@ std::variant<Settings, int> read_command_line(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds, "how often the libraries take turns in a row")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", settings.json_file, "a file for the results");
+  app.add_option(
+      "--policies", settings.policies_file,
+      "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see "
+      "perf/heats.hpp). One transport, rank count, element and operation");
+  bool non_temporal = true;
+  auto const* const non_temporal_flag = app.add_flag(
+      "--non-temporal,!--no-non-temporal", non_temporal,
+      "whether stores go past the caches where a policy says so (if not given: where it pays on this CPU)");
   app.add_option("--peers", settings.peers,
                  "other libraries: some of mpi (openmpi and mpich), openmpi, mpich, gloo")
       ->delimiter(',')
@@ -104,10 +112,15 @@ std::variant<Settings, int> read_command_line(int argc, char** argv) {
     app.parse(argc, argv);
     if (settings.min_bytes == 0 || settings.min_bytes > settings.max_bytes)
       throw CLI::ValidationError("-b", "must be above 0 and not above -e");
+    if (!settings.policies_file.empty() && settings.transports.size() * settings.rank_counts.size() *
+                                                   settings.elements.size() * settings.ops.size() !=
+                                               1)
+      throw CLI::ValidationError("--policies", "needs one transport, rank count, element and operation");
   } catch (CLI::ParseError const& end) {
     return app.exit(end);
   }
   if (pin_flag->count() > 0) settings.pin = pin;
+  if (non_temporal_flag->count() > 0) settings.non_temporal = non_temporal;
   replace(settings.elements, "all", elements());
   replace(settings.ops, "all", listed(op_names));
   replace(settings.transports, "all", listed(transport_names));

@@ -58,6 +58,7 @@ void join_and_serve(Group& group, int rank, SpinBarrier& barrier, ChevronRanks c
 
   chevron::Options options;
   options.lanes = ranks.lanes;
+  options.non_temporal_stores = ranks.non_temporal;
   if (!ranks.cpus.empty()) options.pin_to_cpu = ranks.cpus[static_cast<std::size_t>(rank)];
   auto communicator = group.template join<Selector>(rank, options);
   if (!communicator) return refuse(communicator.error());

@@ -15,12 +15,15 @@
 #include <perf/chevron_ranks.hpp>
 #include <perf/command_line.hpp>
 #include <perf/cores.hpp>
+#include <perf/heats.hpp>
+#include <perf/json.hpp>
 #include <perf/machine.hpp>
 #include <perf/names.hpp>
 #include <perf/peer.hpp>
 #include <perf/report_json.hpp>
 #include <perf/report_text.hpp>
 #include <perf/sweep.hpp>
+#include <perf/time_heat.hpp>
 
 namespace perf {
 
@@ -32,6 +35,7 @@ class Program {
 
   //! The exit code: 0 if something ran, nothing failed and no element is wrong.
   int run() {
+    if (!settings_.policies_file.empty()) return run_policies();
     text_.begin(machine_, settings_);
     for (int ranks : settings_.rank_counts) run_rank_count(ranks);
     if (!settings_.json_file.empty() &&
@@ -45,8 +49,47 @@ class Program {
   }
 
  private:
+  //! Heats of named policies, as they are asked for.
+  int run_policies() {
+    int const ranks = settings_.rank_counts[0];
+    auto const& transport = settings_.transports[0];
+    auto const& element = settings_.elements[0];
+    auto const chevron = open_chevron(element, chevron_ranks(transport, ranks, has_cores_for(ranks)));
+    if (!chevron.contestant) {
+      std::cerr << "chevron-perf: " << element << ": " << chevron.why_not << '\n';
+      return 1;
+    }
+    Task task;
+    task.element = element;
+    task.op = settings_.ops[0];
+    auto const greeting = object({{"transport", json(transport)},
+                                  {"ranks", json(ranks)},
+                                  {"element", json(element)},
+                                  {"max_bytes", json(settings_.max_bytes)},
+                                  {"every_pointer_is_in_a_window", json(transport == "host_threads")},
+                                  {"machine", json(machine_)}});
+    return run_heats_of(settings_.policies_file, greeting, [&](Heat const& heat) {
+      return time_heat(*chevron.contestant, task, heat, settings_);
+    });
+  }
+
+  bool has_cores_for(int ranks) const {
+    return settings_.pin.value_or(true) && static_cast<std::size_t>(ranks) <= cores_.size();
+  }
+
+  ChevronRanks chevron_ranks(std::string const& transport, int ranks, bool pinned) const {
+    return {.transport = transport,
+            .rank_count = ranks,
+            .cpus = pinned ? cores_ : std::vector<int>(),
+            .max_bytes = settings_.max_bytes,
+            .memory = settings_.memory,
+            .lanes = settings_.lanes,
+            .non_temporal = settings_.non_temporal,
+            .seed = settings_.seed};
+  }
+
   void run_rank_count(int ranks) {
-    bool const pinned = settings_.pin.value_or(true) && static_cast<std::size_t>(ranks) <= cores_.size();
+    bool const pinned = has_cores_for(ranks);
     std::vector<std::unique_ptr<Contestant>> peers;
     for (auto const& name : settings_.peers) {
       auto peer = open_peer(name, ranks, pinned);
@@ -77,14 +120,7 @@ class Program {
     Heading heading = {table.transport, table.ranks, pinned ? "a core each" : "not bound to cores", {}};
     for (auto const& peer : table.peers) heading.peers.emplace_back(peer->name(), peer->version());
     text_.begin_table(heading);
-    ChevronRanks ranks = {.transport = table.transport,
-                          .rank_count = table.ranks,
-                          .cpus = {},
-                          .max_bytes = settings_.max_bytes,
-                          .memory = settings_.memory,
-                          .lanes = settings_.lanes,
-                          .seed = settings_.seed};
-    if (pinned) ranks.cpus = cores_;
+    auto const ranks = chevron_ranks(table.transport, table.ranks, pinned);
     for (auto const& element : settings_.elements) {
       auto const chevron = open_chevron(element, ranks);
       if (!chevron.contestant) {

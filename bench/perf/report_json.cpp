@@ -1,63 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cstdio>
 #include <fstream>
-#include <sstream>
+#include <optional>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 
+#include <perf/json.hpp>
 #include <perf/report_json.hpp>
 
 namespace perf {
 
 namespace {
 
-// The few kinds of values that there are, as text. A library for them would be one more thing to install.
-std::string json(std::string_view text) {
-  std::string quoted = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.append(1, '\\').append(1, c);
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      quoted += code;
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
-}
-
-std::string json(bool value) { return value ? "true" : "false"; }
-
-template <class Number>
-requires std::is_arithmetic_v<Number> std::string json(Number value) {
-  std::ostringstream text;
-  text.precision(9);
-  text << value;
-  return text.str();
-}
-
-using Members = std::vector<std::pair<std::string, std::string>>;
-
-std::string object(Members const& members) {
-  std::string text = "{";
-  for (auto const& [name, value] : members)
-    text.append(text.size() > 1 ? ", " : "").append(json(name)).append(": ").append(value);
-  return text + '}';
-}
+using perf::json;
 
 std::string json(Times const& times) {
   return object({{"median", json(times.median)}, {"min", json(times.min)}, {"max", json(times.max)}});
-}
-
-std::string json(Launch const& launch) {
-  return object({{"lanes", json(launch.lanes)},
-                 {"threads", json(launch.threads)},
-                 {"packs", json(launch.packs)},
-                 {"ordering", json(launch.ordering)},
-                 {"let_go", json(launch.let_go)}});
 }
 
 std::string json(HostTime const& time) {
@@ -102,14 +58,8 @@ bool write_json(std::string const& file, Machine const& machine, Settings const&
   Members peers;
   for (auto const& [name, version] : versions) peers.emplace_back(name, json(version));
   std::ofstream out(file);
-  out << "{\"machine\": "
-      << object({{"cpu", json(machine.cpu)},
-                 {"cores", json(machine.cores)},
-                 {"gpu", machine.gpu.empty() ? "null" : json(machine.gpu)},
-                 {"compiler", json(machine.compiler)},
-                 {"date", json(machine.date)},
-                 {"chevron", json(machine.chevron)}})
-      << ",\n \"command\": " << json(settings.command) << ",\n \"seed\": " << json(settings.seed)
+  out << "{\"machine\": " << json(machine) << ",\n \"command\": " << json(settings.command)
+      << ",\n \"seed\": " << json(settings.seed)
       << ",\n \"memory\": " << json(std::string_view(settings.memory == Memory::window ? "window" : "plain"))
       << ",\n \"peers\": " << object(peers) << ",\n \"rows\": [";
   bool first = true;

@@ -27,6 +27,8 @@ long whole(double wanted, long least, long most) {
       std::clamp(std::ceil(wanted), static_cast<double>(least), static_cast<double>(most)));
 }
 
+}  // namespace
+
 std::vector<double> ask(Entry& entry, long warmup, long batches) {
   entry.task.warmup = warmup;
   entry.task.batches = batches;
@@ -36,20 +38,21 @@ std::vector<double> ask(Entry& entry, long warmup, long batches) {
   return answer.seconds;
 }
 
-//! Finds how many calls fill a batch, unless that is given.
-void choose_iterations(Entry& entry, Settings const& settings) {
+std::vector<double> choose_iterations(Entry& entry, Settings const& settings) {
   entry.task.iterations = settings.iterations.value_or(1);
   for (;;) {
     auto const trial = ask(entry, 1, 3);
-    if (!entry.error.empty() || settings.iterations) return;
+    if (!entry.error.empty() || settings.iterations) return trial;
     // The fastest: a disturbed batch would make all later ones too short.
     auto const batch = std::max(*std::min_element(trial.begin(), trial.end()), 1e-9) *
                        static_cast<double>(entry.task.iterations);
-    if (batch >= batch_seconds / 2 || entry.task.iterations == most_iterations) return;
+    if (batch >= batch_seconds / 2 || entry.task.iterations == most_iterations) return trial;
     auto const growth = std::min(batch_seconds / batch, 10.0);  // few calls say little about many
     entry.task.iterations = whole(static_cast<double>(entry.task.iterations) * growth, 1, most_iterations);
   }
 }
+
+namespace {
 
 //! One turn: batches until its time is up. Small helpings, because batches can take longer than foreseen.
 void take_turn(Entry& entry, Settings const& settings) {

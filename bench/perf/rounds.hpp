@@ -24,6 +24,13 @@ struct Entry {
   long calls() const { return static_cast<long>(seconds.size()) * task.iterations; }
 };
 
+//! @brief Some batches of an entry: seconds per call for each; what failed, and the policy, go to the entry.
+std::vector<double> ask(Entry& entry, long warmup, long batches);
+
+//! @brief Finds how many calls fill a batch, unless that is given.
+//! @return seconds per call of the batches that were run for that
+std::vector<double> choose_iterations(Entry& entry, Settings const& settings);
+
 //! @brief Times all entries in turns: each gets a share of every round, so that what else happens on the
 //! machine meanwhile strikes all alike.
 void run_rounds(std::vector<Entry*> const& entries, Settings const& settings);

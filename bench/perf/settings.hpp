@@ -39,7 +39,9 @@ struct Settings {
   long rounds = 5;
 
   std::string json_file;
-  std::string command;  //!< as it was given
+  std::string policies_file;         //!< instead of sizes and algorithms: heats, see heats.hpp
+  std::optional<bool> non_temporal;  //!< whether stores may go past the caches; not given: by the CPU
+  std::string command;               //!< as it was given
 };
 
 //! @brief Whether buffers lie where every rank can reach them. Threads reach all memory.

@@ -12,6 +12,7 @@
 #include <chevron/core/op.hpp>
 #include <chevron/core/result.hpp>
 #include <chevron/host/communicator.hpp>
+#include <chevron/select/explain.hpp>
 #include <chevron/select/selector.hpp>
 #include <chevron/select/tables/host.hpp>
 #include <chevron/select/with_rank_count.hpp>

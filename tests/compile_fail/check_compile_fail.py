@@ -6,8 +6,9 @@
     ...
     #endif
 
-It compiles as it is; with -DCASE_x it does not, and the compiler's output matches the expression beside the case. A
-sentence of chevron's own must be the first error, and no mistake may cause more than a dozen.
+It compiles as it is; with -DCASE_x it does not, and the compiler's output matches the expression beside the case, and
+those in the lines `// and: regex` that follow it. A sentence of chevron's own must be the first error, and no mistake may
+cause more than a dozen. nvcc compiles for the device alone, which is where it looks at everything.
 
     check_compile_fail.py --include FOLDER FILE COMPILER...
     check_compile_fail.py --self-test COMPILER...
@@ -21,21 +22,35 @@ import sys
 import tempfile
 
 # Messages alone, without the source lines they are about, and never wrapped.
-FLAGS = ["-std=c++20", "-fsyntax-only", "-fno-diagnostics-color"]
-ONLY_FOR = {"g++": ["-fdiagnostics-plain-output"], "clang++": ["-ferror-limit=0", "-fno-caret-diagnostics", "-fmessage-length=0"]}
+SYNTAX = ["-std=c++20", "-fsyntax-only", "-fno-diagnostics-color"]
+FLAGS = {
+    "g++": [*SYNTAX, "-fdiagnostics-plain-output"],
+    "clang++": [*SYNTAX, "-ferror-limit=0", "-fno-caret-diagnostics", "-fmessage-length=0"],
+    "nvcc": ["-std=c++20", "-arch=sm_90", "-x", "cu", "-ptx", "-o", "/dev/null"],
+}
 
 MOST_ERRORS = 12
-ERROR = re.compile(r"\berror: ")
+ERROR = re.compile(r"\berror(?: #\S+)?: ")
 
 CASE = re.compile(r"\bdefined\s*\(?\s*(CASE_\w+)|^\s*#\s*ifdef\s+(CASE_\w+)")
 EXPECTATION = re.compile(r"//\s*expect-error:\s*(.*\S)")
+MORE = re.compile(r"^\s*//\s*and:\s*(.*\S)")
 
 
-def cases_of(text: str) -> tuple[dict[str, str], list[str]]:
-    """Each case's expression, and what is wrong with how the file is written."""
-    expected: dict[str, str] = {}
+def cases_of(text: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Each case's expressions, that of the error first, and what is wrong with how the file is written."""
+    expected: dict[str, list[str]] = {}
     wrong = []
+    latest = None
     for number, line in enumerate(text.splitlines(), start=1):
+        more = MORE.match(line)
+        if more is not None and latest is not None:
+            expected[latest].append(more[1])
+            continue
+        if more is not None:
+            wrong.append(f"line {number}: an `and:` that follows no expectation")
+            continue
+        latest = None
         match = CASE.search(line)
         if match is None:
             if EXPECTATION.search(line):
@@ -46,7 +61,8 @@ def cases_of(text: str) -> tuple[dict[str, str], list[str]]:
         if expectation is not None:
             if name in expected:
                 wrong.append(f"line {number}: {name} has two expectations")
-            expected[name] = expectation[1]
+            expected[name] = [expectation[1]]
+            latest = name
         elif name not in expected:
             wrong.append(f"line {number}: {name} has no `// expect-error: regex` where it is first named")
     if not expected:
@@ -54,11 +70,26 @@ def cases_of(text: str) -> tuple[dict[str, str], list[str]]:
     return expected, wrong
 
 
+# nvcc names a class by its parameters and says their arguments behind it; the expressions are of the others' form.
+WITH = re.compile(r'"(?P<name>[\w:]+)<(?P<parameters>[\w, ]+)> \[with (?P<arguments>[^\]]+)\]"')
+
+
+def with_arguments(output: str) -> str:
+    """Adds a line with the class's arguments in their places for each class that nvcc tells of."""
+    lines = []
+    for match in WITH.finditer(output):
+        value = dict(one.split("=", 1) for one in re.split(r", (?=\w+=)", match["arguments"]))
+        places = [value.get(parameter, parameter) for parameter in match["parameters"].split(", ")]
+        lines.append(f"{match['name']}<{', '.join(places)}>")
+    return "\n".join([output, *lines])
+
+
 def compile_file(compiler: list[str], include: pathlib.Path | None, file: pathlib.Path, *extra: str) -> tuple[bool, str]:
-    name = "clang++" if "clang" in pathlib.Path(compiler[-1]).name else "g++"
-    command = [*compiler, *FLAGS, *ONLY_FOR[name], *([f"-I{include}"] if include else []), *extra, str(file)]
+    program = pathlib.Path(compiler[-1]).name
+    name = "clang++" if "clang" in program else "nvcc" if "nvcc" in program else "g++"
+    command = [*compiler, *FLAGS[name], *([f"-I{include}"] if include else []), *extra, str(file)]
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    return run.returncode == 0, run.stdout
+    return run.returncode == 0, with_arguments(run.stdout) if name == "nvcc" else run.stdout
 
 
 def failures(compiler: list[str], include: pathlib.Path | None, file: pathlib.Path) -> list[str]:
@@ -67,7 +98,7 @@ def failures(compiler: list[str], include: pathlib.Path | None, file: pathlib.Pa
     compiles, output = compile_file(compiler, include, file)
     if not compiles:
         found.append(f"{file.name}: without a case it must compile, but says:\n{output}")
-    for case, expression in expected.items():
+    for case, (expression, *more) in expected.items():
         compiles, output = compile_file(compiler, include, file, f"-D{case}")
         if compiles:
             found.append(f"{file.name}: {case} compiles")
@@ -75,8 +106,9 @@ def failures(compiler: list[str], include: pathlib.Path | None, file: pathlib.Pa
         errors = [line for line in output.splitlines() if ERROR.search(line)]
         if not re.search(expression, output):
             found.append(f"{file.name}: {case}: nothing matches `{expression}` in:\n{output}")
-        elif expression.startswith("chevron:") and not re.search(expression, errors[0]):
+        elif expression.startswith("chevron:") and not (errors and re.search(expression, errors[0])):
             found.append(f"{file.name}: {case}: the first error is another one:\n{output}")
+        found += [f"{file.name}: {case}: nothing matches `{one}` in:\n{output}" for one in more if not re.search(one, output)]
         if len(errors) > MOST_ERRORS:
             found.append(f"{file.name}: {case}: {len(errors)} errors:\n{output}")
     return found
@@ -87,6 +119,7 @@ def self_test(compiler: list[str]) -> int:
         template <int N> struct Ranks { static_assert(N > 1, "chevron: too few ranks"); };
         Ranks<2> two;
         #if defined(CASE_one)  // expect-error: chevron: too few .anks
+        // and: Ranks<1>
         Ranks<1> one;
         #elif defined(CASE_none)  // expect-error: chevron: too few ranks
         Ranks<0> none;
@@ -98,6 +131,8 @@ def self_test(compiler: list[str]) -> int:
         "nothing compiles": good.replace("Ranks<2> two;", "Ranks<0> two;"),
         "no expectation": good.replace("// expect-error: chevron: too few .anks", ""),
         "no case": "int main() {}",
+        "something else beside the sentence": good.replace("and: Ranks<1>", "and: Ranks<7>"),
+        "more, but of nothing": good + "\n// and: Ranks<1>",
         "an expectation off its line": good + "// expect-error: chevron",
         "another error first": good.replace("Ranks<2> two;", "Ranks<2> two;\n#if defined(CASE_one)\nint x = y;\n#endif"),
         "too many errors": good.replace("Ranks<1> one;", "Ranks<1> one;" + "int x = y;" * (MOST_ERRORS + 1)),

@@ -34,7 +34,15 @@ using Ops = Operations<Max>;
 using Ops = Operations<Sum>;
 #endif
 
-using Chosen = Selector<tables::Host, Counts, Types, Ops>;
+#if defined(CASE_negative_architecture)  // expect-error: chevron: an architecture must be 0, a host, or a compute capability times ten
+using Archs = Architectures<-90>;
+#elif defined(CASE_devices_alone)  // expect-error: chevron: a selector's Architectures must contain one of the transport's, 0 on a host
+using Archs = Architectures<90, 100>;
+#else
+using Archs = Architectures<90, host_architecture>;
+#endif
+
+using Chosen = Selector<tables::Host, Counts, Types, Ops, Archs>;
 
 Result<void> call(Communicator<HostThreads<2>> const& ranks, float* data) {
   return all_reduce<Chosen>(ranks, data, data, 10, Sum{});

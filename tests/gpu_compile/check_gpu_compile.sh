@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Two files that use chevron on devices compile for every architecture and link, with -rdc=true and without. Nothing is
-# run, so no device is needed; without nvcc the check is skipped (77).
+# Two files that use chevron on devices compile for every architecture and link, with -rdc=true and without. The program
+# also runs, but needs no device for what it must show: that both files mean the same kernel. Without nvcc the check is
+# skipped (77).
 #
 #   sh check_gpu_compile.sh INCLUDE_DIRECTORY
 set -u
@@ -34,5 +35,10 @@ for relocatable in false true; do
   try $every -c "$here/one.cu" -o "$folder/one.o"
   try $one -c "$here/other.cu" -o "$folder/other.o"
   try $one "$folder/one.o" "$folder/other.o" -o "$folder/program"
+  said=$("$folder/program")
+  case $? in
+    0 | 77) ;;  # 77: there is no device
+    *) echo "failed, with -rdc=$relocatable: $said"; exit 1 ;;
+  esac
 done
 echo "compiled and linked for $architectures, relocatable and not"

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 bool works_elsewhere();
+void const* kernel_elsewhere();
 
 namespace {
 
@@ -30,6 +31,13 @@ using Staged = chevron::ReduceScatterAllGather<2, float>;
 }  // namespace
 
 int main() {
+  // What one file has loaded another one may launch.
+  using Body = chevron::detail::Anywhere<Staged>;
+  if (chevron::detail::kernel_of<chevron::CudaPeer<2>, Body, float, chevron::Identity>() !=
+      kernel_elsewhere()) {
+    std::puts("two files have two addresses for one kernel");
+    return 1;
+  }
   auto made = chevron::CudaPeer<2>::create<Selector, Staged>({0, 0});
   if (!made) {
     std::puts(made.error().message().c_str());

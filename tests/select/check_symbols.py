@@ -3,6 +3,8 @@
 """Checks that a program holds the algorithms that it asked for and no others: what is unused is not compiled.
 
     check_symbols.py --include FOLDER --nm NM COMPILER...
+
+With nvcc: that there is a kernel for each body and number of packs in flight that a table reaches, and no other.
 """
 
 import argparse
@@ -27,6 +29,16 @@ struct PushOnly {
 };
 using Ours = Selector<tables::Host, RankCounts<2, 4>, Elements<float, double>, Operations<Sum, Max>>;
 using Pushing = Selector<PushOnly, RankCounts<2>, Elements<float>>;
+struct Particular {
+  static constexpr auto rows() {
+    using enum AllReduceAlgorithm;
+    return std::array{Row{.architectures = {90}, .in_windows_only = true, .policy = {one_shot_pull}},
+                      Row{.operations = OperationSet::of(OperationKind::max), .policy = {two_shot_push}},
+                      Row{.elements = ElementSet::of(ElementKind::float64), .policy = {reduce_scatter_all_gather}},
+                      Row{.policy = {one_shot_push}}};
+  }
+};
+using Particularly = Selector<Particular, RankCounts<2>, Elements<float, double>, Operations<Sum, Max>>;
 auto call(Communicator<TRANSPORT<2>> const& ranks, float* data) { return CALL; }
 """
 
@@ -42,12 +54,58 @@ CASES = [
     ("HostThreads", "all_reduce<ReduceScatterAllGatherPush<2, float>>(ranks, data, data, 100)", {PUSH_RSAG}),
     # What a pull does where a rank is in place.
     ("HostThreads", "all_reduce<OneShotPull<2, float>>(ranks, data, data, 100)", {PULL, ZERO_COPY}),
+    # Neither what is for devices, nor for another operation, nor for another element.
+    ("HostThreads", "all_reduce<Particularly>(ranks, data, data, 100)", {PUSH}),
     ("HostThreads", "ranks.status()", set()),
     # Among processes whether the buffers lie in windows is known only when the program runs.
     ("HostSharedMemory", "all_reduce<Ours>(ranks, data, data, 100)", {PUSH, STAGED, ZERO_COPY}),
     ("HostSharedMemory", "all_reduce<Ours, Count<16>>(ranks, data, data)", {PUSH}),
     ("HostSharedMemory", "all_reduce<Ours, Count<(16 << 20)>>(ranks, data, data)", {STAGED, ZERO_COPY}),
 ]
+
+KERNELS = """
+#include <chevron/chevron.cuh>
+#include <array>
+using namespace chevron;
+struct Table {
+  static constexpr auto rows() {
+    using enum AllReduceAlgorithm;
+    constexpr auto with = [](AllReduceAlgorithm algorithm, int packs) {
+      return Policy{.algorithm = algorithm, .cuda = {.packs = packs}};
+    };
+    return std::array{
+        Row{.architectures = {0, 1}, .policy = with(two_shot_push, 0)},
+        Row{.bytes = {0, 10}, .policy = with(one_shot_push, 4)},
+        Row{.bytes = {10, 20}, .policy = with(one_shot_push, 0)},
+        Row{.bytes = {20, 30}, .in_windows_only = true, .policy = with(one_shot_pull, 2)},
+        Row{.bytes = {30, 40}, .in_windows_only = true, .policy = with(one_shot_pull, 0)},
+        Row{.bytes = {40, 50}, .in_windows_only = true, .policy = with(one_shot_pull, 4)},
+        Row{.architectures = {100}, .policy = with(reduce_scatter_all_gather, 0)},
+        Row{.policy = with(one_shot_push, 0)},
+    };
+  }
+};
+using Chosen = Selector<Table, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<ARCHITECTURE>>;
+using OneDevice = CudaPeer<2, cuda::thread_scope_device>;
+auto call(Communicator<OneDevice> const& ranks, float* data) { return all_reduce<Chosen>(ranks, data, data, 10, nullptr); }
+"""
+# For which architecture, and the kernels: algorithm and packs in flight, of which two are usual.
+KERNEL_CASES = [
+    ("90", {(PUSH, 2), (PULL, 2), (PULL, 4)}),
+    ("100", {(PUSH, 2), (PULL, 2), (PULL, 4), (STAGED, 2)}),
+]
+KERNEL = re.compile(r"run_lanes<chevron::detail::Anywhere<(?:chevron::InFlight<)?chevron::(\w+)<.*chevron::CudaLane<2, [^<>]*, (\d+)>")
+
+
+def kernels_in(program: str, compiler: list[str], nm: str, include: pathlib.Path) -> set[tuple[str, int]]:
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "program.cu")
+        source.write_text(program)
+        object_file = pathlib.Path(folder, "program.o")
+        subprocess.run([*compiler, "-std=c++20", "-arch=sm_90", "-c", f"-I{include}", str(source), "-o", str(object_file)],
+                       check=True, timeout=240)
+        symbols = subprocess.run([nm, "-C", str(object_file)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return {(match[1], int(match[2])) for match in KERNEL.finditer(symbols)}
 
 
 def algorithms_in(program: str, compiler: list[str], nm: str, include: pathlib.Path) -> set[tuple[str, ...]]:
@@ -69,6 +127,13 @@ def main() -> int:
     parser.add_argument("compiler", nargs="+")
     options = parser.parse_args()
     failed = False
+    if "nvcc" in pathlib.Path(options.compiler[-1]).name:
+        for architecture, wanted in KERNEL_CASES:
+            found = kernels_in(KERNELS.replace("ARCHITECTURE", architecture), options.compiler, options.nm, options.include)
+            if found != wanted:
+                failed = True
+                print(f"architecture {architecture}\n  should hold {sorted(wanted)}\n  but holds   {sorted(found)}")
+        return 1 if failed else 0
     for transport, call, allowed in CASES:
         program = PROGRAM.replace("TRANSPORT", transport).replace("CALL", call)
         found = algorithms_in(program, options.compiler, options.nm, options.include)

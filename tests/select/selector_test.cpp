@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a selector chooses, what it can reach, and by which number ranks recognise it.
+#include <chevron/collective/chosen_body.hpp>
 #include <chevron/core/element.hpp>
 #include <chevron/core/op.hpp>
 #include <chevron/core/rank.hpp>
+#include <chevron/core/requirements.hpp>
+#include <chevron/epilogue/identity.hpp>
 #include <chevron/select/selector.hpp>
 #include <chevron/select/table.hpp>
 #include <chevron/select/tables/host.hpp>
+#include <chevron/transport/concept.hpp>
 
 #include <support/catch.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <iterator>
 #include <set>
 #include <utility>
@@ -93,9 +95,9 @@ struct NothingForThree {
                       Row{.policy = {one_shot_push}}};
   }
 };
-template <class S>
-constexpr bool reaches(AllReduceAlgorithm algorithm, WindowState windows = WindowState::all, int ranks = 2) {
-  return S::reaches(ranks, ElementKind::float32, windows, algorithm);
+template <class S, int NRanks = 2, class Op = Sum>
+constexpr bool reaches(AllReduceAlgorithm algorithm, WindowState windows = WindowState::all) {
+  return S::template reaches<NRanks, float, Op>(windows, algorithm);
 }
 static_assert(reaches<Two>(one_shot_push) && reaches<Two>(reduce_scatter_all_gather_zero_copy));
 static_assert(!reaches<Two>(reduce_scatter_all_gather), "in windows nothing is staged");
@@ -107,8 +109,89 @@ static_assert(reaches<Push>(one_shot_push) && !reaches<Push>(reduce_scatter_all_
 static_assert(!reaches<Push>(reduce_scatter_all_gather_zero_copy));
 
 using Mixed = Selector<NothingForThree, RankCounts<2, 3>, Elements<float>>;
-static_assert(!reaches<Mixed>(reduce_scatter_all_gather) &&
-              !reaches<Mixed>(one_shot_push, WindowState::all, 3));
+static_assert(!reaches<Mixed>(reduce_scatter_all_gather) && !reaches<Mixed, 3>(one_shot_push));
+
+// ---- by architecture, operation and numerics -------------------------------------------------------------
+
+struct Particular {
+  static constexpr auto rows() {
+    return std::array{
+        Row{.architectures = {90, 100},
+            .bytes = {0, 4096},
+            .in_windows_only = true,
+            .policy = {.algorithm = one_shot_pull, .cuda = {.packs = 4}}},
+        Row{.operations = OperationSet::of(OperationKind::max, OperationKind::user),
+            .policy = {two_shot_push}},
+        Row{.bytes = {0, 64}, .numerics = Numerics::relaxed, .policy = {reduce_scatter_all_gather}},
+        Row{.policy = {one_shot_push}},
+    };
+  }
+};
+struct Own {
+  static float combine(float a, float b) { return a < b ? a : b; }
+};
+using All = Selector<Particular, RankCounts<2>, Elements<float>, Operations<Sum, Max, Own>>;
+template <class S, class Op = Sum>
+constexpr AllReduceAlgorithm chosen(std::size_t bytes, int architecture,
+                                    WindowState windows = WindowState::all) {
+  Policy const known = S::template choose<2, float, Op>(bytes, windows, architecture);
+  // The rank count may come at run time as well.
+  return known == S::template choose<float, Op>(2, bytes, windows, architecture) ? known.algorithm
+                                                                                 : AllReduceAlgorithm::own;
+}
+static_assert(chosen<All>(0, 90) == one_shot_pull && chosen<All>(4095, 99) == one_shot_pull);
+static_assert(chosen<All>(4096, 90) == one_shot_push && chosen<All>(0, 100) == one_shot_push);
+static_assert(chosen<All>(0, host_architecture) == one_shot_push && chosen<All>(0, 89) == one_shot_push);
+static_assert(chosen<All>(0, 90, WindowState::none) == one_shot_push);
+static_assert(chosen<All, Max>(0, 80) == two_shot_push && chosen<All, Own>(huge, 80) == two_shot_push);
+static_assert(chosen<All, Max>(0, 90) == one_shot_pull, "the first row that matches");
+
+using Relaxed =
+    Selector<Particular, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<>, Numerics::relaxed>;
+static_assert(chosen<Relaxed>(63, 80) == reduce_scatter_all_gather &&
+              chosen<Relaxed>(64, 80) == one_shot_push);
+static_assert(!reaches<All>(reduce_scatter_all_gather) && reaches<Relaxed>(reduce_scatter_all_gather));
+
+using OnHopper = Selector<Particular, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<90>>;
+using OnAmpere = Selector<Particular, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<80, 86>>;
+static_assert(reaches<OnHopper>(one_shot_pull) && !reaches<OnAmpere>(one_shot_pull) &&
+              reaches<All>(one_shot_pull));
+static_assert(!reaches<All>(two_shot_push) && reaches<All, 2, Max>(two_shot_push));
+
+//! A table for one generation of devices is no table for others.
+struct ForBlackwell {
+  static constexpr auto rows() {
+    return std::array{Row{.architectures = {100, 110}, .policy = {one_shot_push}}};
+  }
+};
+static_assert(
+    Selector<ForBlackwell, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<100, 103>>::total);
+
+// ---- bodies: only what a call can reach ------------------------------------------------------------------
+
+template <MemorySpace Space, bool Everywhere>
+struct On {
+  static constexpr int ranks = 2;
+  static constexpr MemorySpace memory_space = Space;
+  static constexpr bool every_pointer_is_in_a_window = Everywhere;
+};
+using Threads = On<MemorySpace::host, true>;
+using Processes = On<MemorySpace::host, false>;
+using Device = On<MemorySpace::device, true>;
+using Devices = On<MemorySpace::device, false>;
+
+template <class S, class Transport, class Op = Sum, class Size = detail::AnyCount>
+std::set<std::array<int, 3>> bodies() {
+  std::set<std::array<int, 3>> all;
+  detail::BodiesOf<S, Size, Transport, float, Op, Identity>::for_each(
+      [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+        all.insert({static_cast<int>(A), static_cast<int>(B), Packs});
+      });
+  return all;
+}
+std::array<int, 3> body(AllReduceAlgorithm a, AllReduceAlgorithm b, int packs = 0) {
+  return {static_cast<int>(a), static_cast<int>(b), packs};
+}
 
 // ---- lists -----------------------------------------------------------------------------------------------
 
@@ -125,6 +208,47 @@ struct Weighted {
 
 }  // namespace
 
+TEST_CASE("A body is there for what some call reaches, and nothing else") {
+  using Bodies = std::set<std::array<int, 3>>;
+  Bodies const push{body(one_shot_push, one_shot_push)};
+  CHECK(bodies<All, Threads>() == push);
+  CHECK(bodies<All, Processes>() == push);
+  CHECK(bodies<All, Device>() ==
+        Bodies{body(one_shot_push, one_shot_push), body(one_shot_pull, one_shot_pull, 4)});
+  CHECK(bodies<All, Devices>() ==
+        Bodies{body(one_shot_push, one_shot_push), body(one_shot_pull, one_shot_push, 4)});
+  CHECK(bodies<All, Devices, Sum, Count<1024>>() == push);
+  CHECK(bodies<All, Devices, Sum, Count<1023>>().size() == 2);  // 90 to 99, and others
+  CHECK(bodies<OnHopper, Devices, Sum, Count<1023>>() == Bodies{body(one_shot_pull, one_shot_push, 4)});
+  CHECK(bodies<OnAmpere, Devices>() == push);
+  CHECK(bodies<All, Devices, Max>() ==
+        Bodies{body(two_shot_push, two_shot_push), body(one_shot_pull, two_shot_push, 4)});
+}
+
+struct Packs {
+  static constexpr auto rows() {
+    constexpr auto with = [](AllReduceAlgorithm algorithm, int packs) {
+      return Policy{.algorithm = algorithm, .cuda = {.packs = packs}};
+    };
+    return std::array{
+        Row{.bytes = {0, 10}, .policy = with(one_shot_push, 4)},
+        Row{.bytes = {10, 20}, .policy = with(one_shot_push, 0)},
+        Row{.bytes = {20, 30}, .in_windows_only = true, .policy = with(one_shot_pull, 2)},
+        Row{.bytes = {30, 40}, .in_windows_only = true, .policy = with(one_shot_pull, 0)},
+        Row{.bytes = {40, 50}, .in_windows_only = true, .policy = with(one_shot_pull, 1)},
+        Row{.policy = with(reduce_scatter_all_gather, 8)},
+    };
+  }
+};
+TEST_CASE("Numbers of packs that make no other kernel are not told apart") {
+  using S = Selector<Packs, RankCounts<2>, Elements<float>>;
+  CHECK(bodies<S, Threads>().size() == 3);
+  CHECK(bodies<S, Device>() == std::set{body(one_shot_push, one_shot_push),
+                                        body(one_shot_pull, one_shot_pull),
+                                        body(one_shot_pull, one_shot_pull, 1),
+                                        body(reduce_scatter_all_gather, reduce_scatter_all_gather, 8)});
+}
+
 TEST_CASE("Ranks with different selectors have different fingerprints") {
   constexpr std::uint32_t all[] = {
       Two::fingerprint(),
@@ -138,24 +262,12 @@ TEST_CASE("Ranks with different selectors have different fingerprints") {
       Selector<Host, RankCounts<2>, Elements<float>, Operations<Sum, Max>>::fingerprint(),
       Selector<Host, RankCounts<2>, Elements<float>, Operations<Weighted>>::fingerprint(),
       Push::fingerprint(),
+      Selector<Host, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<90>>::fingerprint(),
+      Selector<Host, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<90, 100>>::fingerprint(),
+      Selector<Host, RankCounts<2>, Elements<float>, Operations<Sum>, Architectures<>,
+               Numerics::relaxed>::fingerprint(),
       Selector<NothingForThree, RankCounts<2>, Elements<float>>::fingerprint(),
   };
   CHECK(std::set<std::uint32_t>(std::begin(all), std::end(all)).size() == std::size(all));
   CHECK(Two::fingerprint() == Selector<Host, RankCounts<2>, Elements<float>, Operations<Sum>>::fingerprint());
-}
-
-// No limit is set: this only shows what a call pays for it.
-TEST_CASE("Choosing at run time costs little") {
-  using Chosen = Selector<Host, RankCounts<2, 4, 8>, Elements<float>>;
-  constexpr std::size_t rounds = 1'000'000;
-  std::size_t zero_copies = 0;
-  std::size_t bytes = 0;
-  auto const begin = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < rounds; ++i) {
-    bytes = (bytes * 5 + 1) % (64u << 20);
-    zero_copies += Chosen::choose<float>(2, bytes).algorithm == reduce_scatter_all_gather_zero_copy ? 1 : 0;
-  }
-  std::chrono::duration<double, std::nano> const time = std::chrono::steady_clock::now() - begin;
-  std::printf("choose() at run time: %.1f ns\n", time.count() / rounds);
-  CHECK(zero_copies > 0);
 }

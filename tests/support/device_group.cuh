@@ -23,17 +23,30 @@
 
 namespace chevron::test {
 
-//! Each algorithm within a few kilobytes, and not the same one everywhere.
+//! Each algorithm within a few kilobytes, and not the same one everywhere; some with packs in flight of their own, or with
+//! flagged packets where bare ones would do.
 struct DeviceTable {
   static constexpr auto rows() {
     using enum AllReduceAlgorithm;
     return std::array{
-        Row{.bytes = {0, 256}, .policy = {one_shot_push}},
-        Row{.bytes = {256, 1024}, .in_windows_only = true, .policy = {one_shot_pull}},
+        Row{.bytes = {0, 128},
+            .policy = {.algorithm = one_shot_push, .cuda = {.packets = PacketKind::flagged}}},
+        Row{.bytes = {128, 256},
+            .elements = ElementSet::of(ElementKind::float32),
+            .policy = {.algorithm = one_shot_push, .cuda = {.packets = PacketKind::bare}}},
+        Row{.bytes = {128, 256}, .policy = {one_shot_push}},
+        Row{.bytes = {256, 512}, .in_windows_only = true, .policy = {one_shot_pull}},
+        Row{.bytes = {512, 1024},
+            .in_windows_only = true,
+            .policy = {.algorithm = one_shot_pull, .cuda = {.packs = 4}}},
         Row{.bytes = {256, 2048}, .policy = {two_shot_push}},
         Row{.bytes = {2048, 6144}, .policy = {reduce_scatter_all_gather}},
         Row{.bytes = {6144, 8192}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_push}},
         Row{.bytes = {6144, 8192}, .policy = {reduce_scatter_all_gather}},
+        Row{.architectures = {70},
+            .bytes = {8192, 32768},
+            .in_windows_only = true,
+            .policy = {.algorithm = reduce_scatter_all_gather_zero_copy, .cuda = {.packs = 1}}},
         Row{.bytes = {8192}, .in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
         Row{.bytes = {8192}, .policy = {two_shot_push}},
     };

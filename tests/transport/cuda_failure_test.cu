@@ -488,6 +488,11 @@ TEST_CASE("a call that was not named when the communicators were made") {
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == Errc::not_loaded);
   CHECK(refused.error().rank == 0);
+  // Another number of packs in flight is another kernel.
+  auto const packed = all_reduce<Push<float>>(communicators[0], seats.input(0), seats.output(0), 10,
+                                              seats.on(0), Sum{}, Identity{}, {.packs = 7});
+  REQUIRE_FALSE(packed.has_value());
+  CHECK(packed.error().code == Errc::not_loaded);
   // The communicator is as good as before.
   for (int rank = 0; rank < ranks; ++rank) {
     auto const done = all_reduce<Push<float>>(communicators[static_cast<std::size_t>(rank)],
@@ -589,6 +594,10 @@ TEST_CASE("more lanes than there is room for") {
   REQUIRE(group.finish(workers, 5 * named_route_count * 50'000) == "");
 }
 
+struct OneRow {
+  static constexpr auto rows() { return std::array{Row{.policy = {AllReduceAlgorithm::one_shot_push}}}; }
+};
+
 TEST_CASE("wrong devices and options") {
   need_device();
   int devices = 0;
@@ -623,6 +632,11 @@ TEST_CASE("wrong devices and options") {
     REQUIRE_FALSE(made.has_value());
     CHECK(made.error().code == Errc::bad_argument);
   }
+  // A selector for devices that nobody has.
+  using ForOthers = Selector<OneRow, RankCounts<ranks>, Elements<float>, Operations<Sum>, Architectures<10>>;
+  auto const others = Transport::create<ForOthers>(std::array<int, ranks>{});
+  REQUIRE_FALSE(others.has_value());
+  CHECK(others.error().code == Errc::not_compiled_for_device);
   REQUIRE(trouble_with_device() == "");
   require_that_the_next_one_works();
 }

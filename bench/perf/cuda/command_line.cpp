@@ -131,10 +131,15 @@ std::vector<Option> options_for(CudaSettings& to) {
        }},
       {"--grid-file", "FILE", "a CSV file for the times of all that was tried",
        [&](auto const& text) { to.grid_file = text; }},
+      {"--policies", "FILE",
+       "time the policies that a file names, or standard input (-), instead; answers are lines of JSON (see "
+       "perf/heats.hpp). One rank count and element",
+       [&](auto const& text) { to.policies_file = text; }},
+      {"--most-lanes", "N",
+       "CudaOptions::lanes: thread blocks that a call may have; 0: as many as fit, up to 64",
+       [&](auto const& text) { to.most_lanes = number(text, 0, 256); }},
       {"--system-scope", "", "fences of system scope, also where all ranks share a device",
        [&](auto const&) { to.system_scope = true; }},
-      {"--max-lanes", "N", "thread blocks that a rank may have; 0: the library's own number",
-       [&](auto const& text) { to.max_lanes = number(text, 0, 256); }},
       {"--packet-bytes", "SIZE", "what one step of packets carries to a lane",
        [&](auto const& text) { to.packet_bytes = size(text); }},
       {"--chunk-bytes", "SIZE", "a chunk of the algorithms with mailboxes",
@@ -143,9 +148,9 @@ std::vector<Option> options_for(CudaSettings& to) {
        [&](auto const&) { to.host_time = true; }},
       {"--no-copy", "", "without the yardstick: as many device-to-device copies as ranks",
        [&](auto const&) { to.copy = false; }},
-      {"--peers", "NAMES", "other libraries: nccl",
+      {"--peers", "NAMES", "other libraries: nccl, nccl_symmetric (with buffers in its symmetric windows)",
        [&](auto const& text) {
-         constexpr std::string_view known[] = {"nccl"};
+         constexpr std::string_view known[] = {"nccl", "nccl_symmetric"};
          to.peers = some_of(text, known);
        }},
       {"-c,--check", "0|1", "compare every element of one call per row with the reference",
@@ -198,6 +203,8 @@ void read_arguments(int argc, char** argv, std::vector<Option> const& options, C
     }
   }
   if (settings.min_bytes > settings.max_bytes) throw Wrong("-b must not be above -e");
+  if (!settings.policies_file.empty() && settings.rank_counts.size() * settings.elements.size() != 1)
+    throw Wrong("--policies needs one rank count and one element");
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ class Group final : public DeviceGroup {
     std::copy_n(ranks.devices.begin(), NRanks, devices.begin());
     chevron::CudaOptions options;
     options.deadline = ranks.deadline;
-    options.lanes = ranks.max_lanes;
+    options.lanes = ranks.most_lanes;
     if (ranks.packet_bytes != 0) options.packet_bytes = ranks.packet_bytes;
     if (ranks.chunk_bytes != 0) options.chunk_bytes = ranks.chunk_bytes;
     auto made = Compiled::template create<Transport, Selector>(devices, options);
@@ -143,7 +143,7 @@ class Group final : public DeviceGroup {
       using Body = chevron::detail::Anywhere<Algorithm>;
       most = endpoint.lanes_of(chevron::detail::kernel_of<Transport, Body, T, chevron::Identity>());
     });
-    auto const shape = chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most);
+    auto const shape = chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most, endpoint.lane_threads());
     policy.cuda.lanes = shape.lanes;
     policy.cuda.threads = shape.threads;
     if (shape.lanes > endpoint.early_lanes()) policy.cuda.let_go = chevron::LetGo::when_met;

@@ -40,7 +40,7 @@ struct DeviceRanks {
   std::uint64_t seed;
   std::chrono::milliseconds deadline;
   bool system_scope;
-  int max_lanes = 0;  //!< 0 here and below: what the library takes
+  int most_lanes = 0;  //!< 0 here and below: what the library takes
   std::size_t packet_bytes = 0;
   std::size_t chunk_bytes = 0;
 };

@@ -13,12 +13,10 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,8 +25,12 @@
 #include <perf/cuda/command_line.hpp>
 #include <perf/cuda/cuda_check.hpp>
 #include <perf/cuda/group.hpp>
+#include <perf/cuda/launches.hpp>
 #include <perf/cuda/nccl.hpp>
 #include <perf/cuda/stage.hpp>
+#include <perf/cuda/time_heat.hpp>
+#include <perf/heats.hpp>
+#include <perf/json.hpp>
 #include <perf/machine.hpp>
 #include <perf/report_json.hpp>
 #include <perf/report_text.hpp>
@@ -58,12 +60,21 @@ struct Measured {
   Entry entry;
 };
 
+using NcclPeers = std::vector<std::pair<std::string, std::unique_ptr<Nccl>>>;
+
+//! A peer's calls at one size.
+struct Peer {
+  std::string name;
+  std::optional<bool> in_place;  //!< none: the same for both
+  Entry entry;
+};
+
 //! The ranks of one table and element, and what they are compared with.
 struct Scene {
   Stage& stage;
   DeviceGroup& group;
   BufferContents& contents;
-  Nccl* nccl;
+  NcclPeers const& nccl;
   std::string element;
 };
 
@@ -76,6 +87,7 @@ class Program {
   //! The exit code: 0 if something ran, nothing failed and no element is wrong.
   int run() {
     machine_.gpu = gpu();
+    if (!settings_.policies_file.empty()) return run_policies();
     text_.begin(machine_, settings_);
     if (grid_file_.is_open()) {
       grid_file_
@@ -93,39 +105,67 @@ class Program {
   }
 
  private:
+  //! Heats of named policies, as they are asked for.
+  int run_policies() {
+    auto const devices = settings_.devices_of(settings_.rank_counts[0]);
+    auto const& element = settings_.elements[0];
+    Stage stage(devices);
+    auto const opened = open(element, devices);
+    if (!opened.group) {
+      std::cerr << "chevron-perf-cuda: " << element << ": " << opened.why_not << '\n';
+      return 1;
+    }
+    BufferContents contents(*opened.group, stage, settings_.max_bytes);
+    bool const one_device = std::count(devices.begin(), devices.end(), devices[0]) == stage.ranks();
+    auto const greeting =
+        object({{"transport", json(std::string("cuda_peer"))},
+                {"ranks", json(stage.ranks())},
+                {"element", json(element)},
+                {"max_bytes", json(settings_.max_bytes)},
+                {"every_pointer_is_in_a_window", json(one_device && !settings_.system_scope)},
+                {"machine", json(machine_)}});
+    return run_heats_of(settings_.policies_file, greeting, [&](Heat const& heat) {
+      return time_heat(stage, *opened.group, contents, heat, settings_);
+    });
+  }
+
+  [[nodiscard]] OpenedDeviceGroup open(std::string const& element, std::vector<int> const& devices) const {
+    return open_device_group(element, {.devices = devices,
+                                       .max_bytes = settings_.max_bytes,
+                                       .seed = settings_.seed,
+                                       .deadline = settings_.deadline,
+                                       .system_scope = settings_.system_scope,
+                                       .most_lanes = settings_.most_lanes,
+                                       .packet_bytes = settings_.packet_bytes,
+                                       .chunk_bytes = settings_.chunk_bytes});
+  }
+
   void run_rank_count(int ranks) {
     auto const devices = settings_.devices_of(ranks);
     Stage stage(devices);
     Heading heading = {"cuda_peer", ranks, placement(devices), {}};
     if (settings_.copy)
       heading.peers.emplace_back(copies_name(ranks), "that many device-to-device copies of the size at once");
-    std::unique_ptr<Nccl> nccl;
-    if (!settings_.peers.empty()) {
-      auto opened = Nccl::open(devices);
-      nccl = std::move(opened.nccl);
-      if (nccl) {
-        versions_["nccl"] = nccl->version();
-        heading.peers.emplace_back("nccl", nccl->version());
+    NcclPeers nccl;
+    for (auto const& name : settings_.peers) {
+      auto opened = name == "nccl" ? Nccl::open(devices) : Nccl::open_symmetric(devices, settings_.max_bytes);
+      if (opened.nccl) {
+        versions_["nccl"] = opened.nccl->version();
+        heading.peers.emplace_back(name, opened.nccl->version());
+        nccl.emplace_back(name, std::move(opened.nccl));
       } else {
-        text_.note("nccl is left out: " + opened.why_not);
+        text_.note(name + " is left out: " + opened.why_not);
       }
     }
     text_.begin_table(heading);
     for (auto const& element : settings_.elements) {
-      auto const opened = open_device_group(element, {.devices = devices,
-                                                      .max_bytes = settings_.max_bytes,
-                                                      .seed = settings_.seed,
-                                                      .deadline = settings_.deadline,
-                                                      .system_scope = settings_.system_scope,
-                                                      .max_lanes = settings_.max_lanes,
-                                                      .packet_bytes = settings_.packet_bytes,
-                                                      .chunk_bytes = settings_.chunk_bytes});
+      auto const opened = open(element, devices);
       if (!opened.group) {
         text_.note(element + " is left out: " + opened.why_not);
         continue;
       }
       BufferContents contents(*opened.group, stage, settings_.max_bytes);
-      Scene const scene = {stage, *opened.group, contents, nccl.get(), element};
+      Scene const scene = {stage, *opened.group, contents, nccl, element};
       for (auto const bytes : sizes_of(settings_))
         measure(scene, bytes - bytes % opened.group->element_bytes());
     }
@@ -137,11 +177,12 @@ class Program {
     for (auto const& algorithm : settings_.algorithms)
       for (bool const in_place : {false, true})
         algorithms.push_back(prepare(scene, bytes, in_place, fastest(scene, bytes, in_place, algorithm)));
-    std::vector<std::pair<std::string, Entry>> peers;  // both out of place; then NCCL in place
-    if (settings_.copy) peers.emplace_back(copies_name(scene.stage.ranks()), copies(scene, bytes));
-    if (scene.nccl != nullptr)
+    std::vector<Peer> peers;
+    if (settings_.copy)
+      peers.push_back({copies_name(scene.stage.ranks()), std::nullopt, copies(scene, bytes)});
+    for (auto const& [name, nccl] : scene.nccl)
       for (bool const in_place : {false, true})
-        peers.emplace_back("nccl", nccl_calls(scene, bytes, in_place));
+        peers.push_back({name, in_place, nccl_calls(scene, *nccl, bytes, in_place)});
 
     for (long round = 0; round <= settings_.rounds; ++round) {
       bool const warm = round > 0;
@@ -149,21 +190,22 @@ class Program {
         one.entry.take_turn(warm);
         if (auto const ended = scene.group.status(); !ended) one.entry.error = ended.error().message();
       }
-      for (auto& [name, entry] : peers) entry.take_turn(warm);
+      for (auto& peer : peers) peer.entry.take_turn(warm);
     }
 
     Rows rows;
     for (auto& one : algorithms) {
       auto row = row_of(scene, bytes, one);
-      for (auto const& [name, entry] : peers) {
-        bool const same_placement = name != "nccl" || (&entry == &peers.back().second) == one.in_place;
-        if (entry.why_failed().empty() && same_placement) row.peers.emplace_back(name, entry.times());
+      for (auto const& peer : peers) {
+        bool const same_placement = peer.in_place.value_or(one.in_place) == one.in_place;
+        if (peer.entry.why_failed().empty() && same_placement)
+          row.peers.emplace_back(peer.name, peer.entry.times());
       }
       (one.in_place ? rows.in_place : rows.out_of_place).push_back(std::move(row));
     }
     add(rows);
-    for (auto const& [name, entry] : peers)
-      if (!entry.why_failed().empty()) text_.note(name + ": " + entry.why_failed());
+    for (auto const& peer : peers)
+      if (!peer.entry.why_failed().empty()) text_.note(peer.name + ": " + peer.entry.why_failed());
   }
 
   Row row_of(Scene const& scene, std::size_t bytes, Measured& one) {
@@ -200,19 +242,7 @@ class Program {
 
   [[nodiscard]] Batch batch(Scene const& scene, std::size_t bytes, bool in_place, Candidate const& candidate,
                             long calls) const {
-    auto& group = scene.group;
-    auto const call = group.find(candidate);
-    auto const once = [&stage = scene.stage, &group, call, bytes, in_place, geometry = candidate.geometry] {
-      for (int rank = 0; rank < stage.ranks(); ++rank) {
-        void* const out = in_place ? group.in_place(rank) : group.out(rank);
-        void const* const in = in_place ? out : group.in(rank);
-        auto const called = call(group.communicator(rank), in, out, bytes / group.element_bytes(),
-                                 stage.stream(rank), geometry);
-        if (!called) return called.error().message();
-      }
-      return std::string();
-    };
-    return Batch(scene.stage, once, calls, settings_.graph);
+    return batch_of(scene.stage, scene.group, bytes, in_place, candidate, calls, settings_.graph);
   }
 
   [[nodiscard]] Measured prepare(Scene const& scene, std::size_t bytes, bool in_place,
@@ -235,15 +265,15 @@ class Program {
     return {Batch(scene.stage, once, calls_in_batch(scene, bytes), settings_.graph)};
   }
 
-  [[nodiscard]] Entry nccl_calls(Scene const& scene, std::size_t bytes, bool in_place) const {
+  [[nodiscard]] Entry nccl_calls(Scene const& scene, Nccl& nccl, std::size_t bytes, bool in_place) const {
     std::vector<void const*> in;
     std::vector<void*> out;
     for (int rank = 0; rank < scene.stage.ranks(); ++rank) {
       out.push_back(in_place ? scene.group.in_place(rank) : scene.group.out(rank));
       in.push_back(in_place ? out.back() : scene.group.in(rank));
     }
-    auto const once = [scene, in, out, count = bytes / scene.group.element_bytes()] {
-      return scene.nccl->all_reduce(scene.element, in, out, count, scene.stage.streams());
+    auto const once = [scene, &nccl, in, out, count = bytes / scene.group.element_bytes()] {
+      return nccl.all_reduce(scene.element, in, out, count, scene.stage.streams());
     };
     // NCCL connects its ranks when it first needs to, which is better not captured.
     Batch(scene.stage, once, 1, false).run();
@@ -252,8 +282,7 @@ class Program {
 
   [[nodiscard]] long calls_in_batch(Scene const& scene, std::size_t bytes) const {
     if (settings_.iterations) return *settings_.iterations;
-    auto const moved = bytes * static_cast<std::size_t>(scene.stage.ranks());
-    return moved >= 256 << 20 ? 4 : moved >= 16 << 20 ? 16 : moved >= 1 << 20 ? 64 : 200;
+    return perf::calls_in_batch(scene.stage.ranks(), bytes);
   }
 
   // -- the grid ------------------------------------------------------------------------------------------------------
@@ -316,34 +345,6 @@ class Program {
       best = candidate;
     }
     return best;
-  }
-
-  template <std::size_t N>
-  static std::size_t place_of(std::string const& name, std::string_view const (&names)[N]) {
-    return static_cast<std::size_t>(std::find(std::begin(names), std::end(names), name) - std::begin(names));
-  }
-
-  //! The names are in the order of the enumerators.
-  static chevron::CudaGeometry geometry_of(int lanes, int threads, std::string const& ordering,
-                                           std::string const& let_go) {
-    chevron::CudaGeometry geometry;
-    geometry.lanes = lanes;
-    geometry.threads = threads;
-    geometry.ordering = static_cast<chevron::Ordering>(place_of(ordering, ordering_names));
-    geometry.dependent_launch = let_go != "never";
-    if (geometry.dependent_launch)
-      geometry.let_go = static_cast<chevron::LetGo>(place_of(let_go, let_go_names));
-    return geometry;
-  }
-
-  static Launch launch_of(chevron::Policy const& policy, int packs) {
-    auto const& cuda = policy.cuda;
-    auto const let_go = let_go_names[static_cast<std::size_t>(cuda.let_go)];
-    return {.lanes = cuda.lanes,
-            .threads = cuda.threads,
-            .packs = packs,
-            .ordering = std::string(ordering_names[static_cast<std::size_t>(cuda.ordering)]),
-            .let_go = cuda.dependent_launch ? std::string(let_go) : "never"};
   }
 
   // -- what is told --------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <cstddef>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -25,6 +27,11 @@ struct Functions {
   int (*group_start)();
   int (*group_end)();
   int (*all_reduce)(void const*, void*, std::size_t, int, int, Communicator, cudaStream_t);
+  // From 2.27 on.
+  int (*allocate)(void**, std::size_t) = nullptr;
+  int (*free)(void*) = nullptr;
+  int (*register_window)(Communicator, void*, std::size_t, void**, int) = nullptr;
+  int (*deregister_window)(Communicator, void*) = nullptr;
 
   template <class Function>
   static bool find(void* library, char const* name, Function& function) {
@@ -38,9 +45,15 @@ struct Functions {
            find(library, "ncclCommDestroy", comm_destroy) && find(library, "ncclGroupStart", group_start) &&
            find(library, "ncclGroupEnd", group_end) && find(library, "ncclAllReduce", all_reduce);
   }
+  bool find_windows(void* library) {
+    return find(library, "ncclMemAlloc", allocate) && find(library, "ncclMemFree", free) &&
+           find(library, "ncclCommWindowRegister", register_window) &&
+           find(library, "ncclCommWindowDeregister", deregister_window);
+  }
 };
+constexpr int symmetric = 1;  // NCCL_WIN_COLL_SYMMETRIC
 
-class Found final : public Nccl {
+class Found : public Nccl {
  public:
   Found(Functions const& functions, std::string version, std::vector<Communicator> communicators)
       : functions_(functions), version_(std::move(version)), communicators_(std::move(communicators)) {}
@@ -61,19 +74,74 @@ class Found final : public Nccl {
     return status == success ? "" : std::string("NCCL: ") + functions_.get_error_string(status);
   }
 
- private:
+ protected:
   Functions functions_;
   std::string version_;
   std::vector<Communicator> communicators_;
 };
 
-}  // namespace
+class Symmetric final : public Found {
+ public:
+  using Found::Found;
+  ~Symmetric() override {
+    for (auto const& window : windows_) (void)functions_.deregister_window(window.communicator, window.handle);
+    for (auto const buffer : buffers_) (void)functions_.free(buffer);
+  }
 
-Nccl::Opened Nccl::open(std::vector<int> const& devices) {
+  //! An input and an output on each rank; the text says what failed.
+  std::string allocate(std::vector<int> const& devices, std::size_t max_bytes) {
+    int status = success;
+    for (int i = 0; i < 2; ++i) {
+      std::vector<void*> made(devices.size());
+      for (std::size_t rank = 0; rank < devices.size() && status == success; ++rank) {
+        (void)cudaSetDevice(devices[rank]);
+        status = functions_.allocate(&made[rank], max_bytes);
+        if (status == success) buffers_.push_back(made[rank]);
+      }
+      if (status == success) status = functions_.group_start();
+      for (std::size_t rank = 0; rank < devices.size() && status == success; ++rank) {
+        windows_.push_back({communicators_[rank], nullptr});
+        (void)cudaSetDevice(devices[rank]);
+        status = functions_.register_window(communicators_[rank], made[rank], max_bytes,
+                                            &registering_.emplace_back(), symmetric);
+      }
+      int const ended = functions_.group_end();
+      if (status == success) status = ended;
+      if (status != success) return functions_.get_error_string(status);
+    }
+    for (std::size_t i = 0; i < windows_.size(); ++i) windows_[i].handle = registering_[i];
+    return "";
+  }
+
+  std::string all_reduce(std::string const& element, std::vector<void const*> const& in,
+                         std::vector<void*> const& out, std::size_t count,
+                         std::vector<cudaStream_t> const& streams) override {
+    std::size_t const ranks = communicators_.size();
+    std::vector<void const*> own_in(buffers_.begin(), buffers_.begin() + static_cast<std::ptrdiff_t>(ranks));
+    std::vector<void*> own_out(buffers_.begin() + static_cast<std::ptrdiff_t>(ranks), buffers_.end());
+    if (in[0] == out[0]) own_in.assign(own_out.begin(), own_out.end());
+    return Found::all_reduce(element, own_in, own_out, count, streams);
+  }
+
+ private:
+  struct Window {
+    Communicator communicator;
+    void* handle;
+  };
+  std::vector<void*> buffers_{};
+  std::deque<void*> registering_{};  // NCCL writes here when the group ends
+  std::vector<Window> windows_{};
+};
+
+//! Finds the library and makes a communicator per rank.
+template <class Made>
+std::unique_ptr<Made> make(std::vector<int> const& devices, bool windows, std::string& why_not) {
   void* const library = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return {nullptr, "libnccl.so.2 is not found"};
   Functions functions{};
-  if (!functions.find_all(library)) return {nullptr, "libnccl.so.2 lacks a function"};
+  if (library == nullptr || !functions.find_all(library) || (windows && !functions.find_windows(library))) {
+    why_not = library == nullptr ? "libnccl.so.2 is not found" : "libnccl.so.2 lacks a function";
+    return nullptr;
+  }
   int number = 0;
   (void)functions.get_version(&number);
   auto const version = "NCCL " + std::to_string(number / 10000) + '.' + std::to_string(number / 100 % 100) +
@@ -82,9 +150,27 @@ Nccl::Opened Nccl::open(std::vector<int> const& devices) {
   std::vector<Communicator> communicators(devices.size());
   int const status =
       functions.comm_init_all(communicators.data(), static_cast<int>(devices.size()), devices.data());
-  if (status != success)
-    return {nullptr, version + " can't make these ranks: " + functions.get_error_string(status)};
-  return {std::make_unique<Found>(functions, version, std::move(communicators)), ""};
+  if (status != success) {
+    why_not = version + " can't make these ranks: " + functions.get_error_string(status);
+    return nullptr;
+  }
+  return std::make_unique<Made>(functions, version, std::move(communicators));
+}
+
+}  // namespace
+
+Nccl::Opened Nccl::open(std::vector<int> const& devices) {
+  std::string why_not;
+  auto made = make<Found>(devices, false, why_not);
+  return {std::move(made), why_not};
+}
+
+Nccl::Opened Nccl::open_symmetric(std::vector<int> const& devices, std::size_t max_bytes) {
+  std::string why_not;
+  auto made = make<Symmetric>(devices, true, why_not);
+  if (made == nullptr) return {nullptr, why_not};
+  if (auto const failed = made->allocate(devices, max_bytes); !failed.empty()) return {nullptr, failed};
+  return {std::move(made), ""};
 }
 
 }  // namespace perf

@@ -20,6 +20,9 @@ class Nccl {
   };
   //! @param devices  of the ranks. Ranks that share one need NCCL 2.30 or newer.
   static Opened open(std::vector<int> const& devices);
+  //! The same with buffers of its own, of `max_bytes`, which are registered as symmetric windows: what all_reduce() is given
+  //! is not used. Needs NCCL 2.27 or newer.
+  static Opened open_symmetric(std::vector<int> const& devices, std::size_t max_bytes);
 
   virtual ~Nccl() = default;
   [[nodiscard]] virtual std::string version() const = 0;

@@ -19,6 +19,7 @@ struct CudaSettings : Settings {
   bool host_time = false;          //!< tell what a call costs the calling thread
   bool copy = true;                //!< the yardstick
   bool system_scope = false;       //!< also where all ranks share a device
+  int most_lanes = 0;              //!< CudaOptions::lanes
 
   // The grid: an algorithm by name runs with each combination, and with the fastest of them is timed.
   std::vector<int> lanes_tried = {0};
@@ -31,7 +32,6 @@ struct CudaSettings : Settings {
   std::chrono::milliseconds deadline{5'000};
 
   // Of the communicators; 0: the library's own number.
-  int max_lanes = 0;
   std::size_t packet_bytes = 0;
   std::size_t chunk_bytes = 0;
 

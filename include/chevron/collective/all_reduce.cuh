@@ -8,6 +8,7 @@
 #include <chevron/collective/all_reduce.hpp>
 #include <chevron/collective/call_fits.hpp>
 #include <chevron/collective/chosen_body.hpp>
+#include <chevron/collective/instantiate.hpp>
 #include <chevron/collective/run_all_reduce.hpp>
 #include <chevron/collective/run_on_device.cuh>
 #include <chevron/core/call.hpp>
@@ -27,75 +28,144 @@
 
 namespace chevron {
 
-//! @brief A selector together with the epilogue that calls on it will have: for naming what is to be loaded.
-template <class Choice, class E>
-struct WithEpilogue {};
-
 namespace detail {
 
 template <class Algorithm, int Packs>
 struct AlgorithmTraits<InFlight<Algorithm, Packs>> : AlgorithmTraits<Algorithm> {};
 
-//! @brief A named algorithm is one kernel.
+//! @brief The kernels of all calls that a Choice stands for: one for an algorithm, and for a selector one for each body that it
+//! can choose, element and operation.
+template <class Choice, class Transport, class T, class Op>
+void add_kernels_of_call(std::vector<void const*>& kernels) {
+  using E = typename CallsOf<Choice>::Epilogue;
+  using Chosen = typename CallsOf<Choice>::Chosen;
+  if constexpr (is_selector<Chosen>) {
+    if constexpr (fits_selector<Chosen, Transport, T, Op, E>()) {
+      BodiesOf<Chosen, AnyCount, Transport, T, Op, E>::for_each(
+          [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+            kernels.push_back(
+                kernel_of<Transport, body_for_t<A, B, Packs, Transport::ranks, T, Op, E>, T, E>());
+          });
+    }
+  } else if constexpr (AlgorithmFitsTransport<Chosen, Transport>::value) {
+    kernels.push_back(kernel_of<Transport, Anywhere<Chosen>, T, E>());
+  }
+}
+
+//! @brief An algorithm for the transport's rank count.
 template <class Choice, class Transport>
 requires(AlgorithmTraits<Choice>::ranks == Transport::ranks) struct KernelsOf<Choice, Transport> {
-  using Traits = AlgorithmTraits<Choice>;
   static void add_to(std::vector<void const*>& kernels) {
-    if constexpr (AlgorithmFitsTransport<Choice, Transport>::value) {
-      kernels.push_back(
-          kernel_of<Transport, Anywhere<Choice>, typename Traits::Element, typename Traits::Epilogue>());
-    }
+    instantiation::all_reduce<Transport, Choice>::add_kernels(kernels);
   }
+  [[nodiscard]] static constexpr bool is_for(int /*architecture*/) { return true; }
 };
 
-//! @brief A selector is one kernel for each pair of algorithms that it can choose, element and operation.
-template <class Table, class Ranks, class... Ts, class... Ops, class E, class Transport>
-struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>, E>, Transport> {
-  using Choice = Selector<Table, Ranks, Elements<Ts...>, Operations<Ops...>>;
-  static_assert(Choice::Ranks::contains(Transport::ranks),
+//! @brief A selector, with or without an epilogue.
+template <class Choice, class Selector, class Transport>
+struct KernelsOfSelector {
+  static_assert(Selector::Ranks::contains(Transport::ranks),
                 "chevron: a selector's RankCounts must contain the transport's rank count; got a Transport "
                 "with another one; "
                 "see chevron/select/selector.hpp");
-  static void add_to(std::vector<void const*>& kernels) { (add_element<Ts>(kernels), ...); }
-
- private:
-  template <class T>
-  static void add_element(std::vector<void const*>& kernels) {
-    (add_operation<T, Ops>(kernels), ...);
+  static void add_to(std::vector<void const*>& kernels) {
+    instantiation::all_reduce<Transport, Choice>::add_kernels(kernels);
   }
-  template <class T, class Op>
-  static void add_operation(std::vector<void const*>& kernels) {
-    constexpr int ranks = Transport::ranks;
-    for_each_pair<Choice, ranks, T, Transport::every_pointer_is_in_a_window>(
-        [&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
-          kernels.push_back(kernel_of<Transport, body_for_t<A, B, ranks, T, Op, E>, T, E>());
-        });
+  [[nodiscard]] static bool is_for(int architecture) {
+    return Selector::ArchitectureList::contains(architecture);
   }
 };
-template <class Table, class Ranks, class Types, class Ops, class Transport>
-struct KernelsOf<Selector<Table, Ranks, Types, Ops>, Transport>
-    : KernelsOf<WithEpilogue<Selector<Table, Ranks, Types, Ops>, Identity>, Transport> {};
+template <class Table, class Ranks, class Types, class Ops, class Archs, Numerics Allowed, class E,
+          class Transport>
+struct KernelsOf<WithEpilogue<Selector<Table, Ranks, Types, Ops, Archs, Allowed>, E>, Transport>
+    : KernelsOfSelector<WithEpilogue<Selector<Table, Ranks, Types, Ops, Archs, Allowed>, E>,
+                        Selector<Table, Ranks, Types, Ops, Archs, Allowed>, Transport> {};
+template <class Table, class Ranks, class Types, class Ops, class Archs, Numerics Allowed, class Transport>
+struct KernelsOf<Selector<Table, Ranks, Types, Ops, Archs, Allowed>, Transport>
+    : KernelsOfSelector<Selector<Table, Ranks, Types, Ops, Archs, Allowed>,
+                        Selector<Table, Ranks, Types, Ops, Archs, Allowed>, Transport> {};
 
-template <class Selector, class Reachable, class Transport, class T, class Op, class E>
+//! @tparam Size  AnyCount, or Count<n>: then only what the table has for it is instantiated
+template <class Selector, class Size, class Transport, class T, class Op, class E>
 [[nodiscard]] Result<void> all_reduce_selected_on_device(Communicator<Transport> const& communicator,
                                                          Call<T, E> call, cudaStream_t stream, Op) {
   constexpr int ranks = Transport::ranks;
-  constexpr bool everywhere = Transport::every_pointer_is_in_a_window;
   constexpr std::uint32_t by_selector = hash32("all_reduce by selector");
-  auto const chosen = Chosen::by<Selector, T, Op>(ranks, call.count * sizeof(T), everywhere);
+  auto const chosen = Chosen::by<Selector, Transport, T, Op, E>(call.count * sizeof(T),
+                                                                communicator.endpoint().architecture());
   auto const identity = identity_of<T, Op, E, by_selector, Selector::fingerprint()>(call.count);
   Result<void> result;
-  for_each_pair<Reachable, ranks, T, everywhere>([&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
-    if (!chosen.is(A, B)) return;
-    // Where the buffers lie is known on the device alone; most lie in windows.
-    CudaGeometry const& geometry = chosen.in_windows.cuda;
-    result = run_on_device<body_for_t<A, B, ranks, T, Op, E>>(communicator, all_reduce_name, identity, call,
-                                                              stream, geometry);
+  BodiesOf<Selector, Size, Transport, T, Op, E>::for_each(
+      [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+        if (!(chosen.body == BodyKey{A, B, Packs})) return;
+        // Where the buffers lie is known on the device alone; most lie in windows.
+        CudaGeometry const& geometry = chosen.in_windows.cuda;
+        result = run_on_device<body_for_t<A, B, Packs, ranks, T, Op, E>>(communicator, all_reduce_name,
+                                                                         identity, call, stream, geometry);
+      });
+  return result;
+}
+
+template <class Algorithm, class Transport, class T, class E>
+[[nodiscard]] Result<void> all_reduce_named_on_device(Communicator<Transport> const& communicator,
+                                                      Call<T, E> call, cudaStream_t stream,
+                                                      CudaGeometry const& geometry) {
+  using Op = typename AlgorithmTraits<Algorithm>::Operation;
+  if (geometry.packs != 0 && geometry.packs != packs_in_flight<Algorithm, Transport::ranks>) {
+    auto const rank = static_cast<std::int16_t>(communicator.endpoint().rank());
+    return Error{.code = Errc::not_loaded,
+                 .rank = rank,
+                 .reporter = rank,
+                 .during = all_reduce_name,
+                 .detail = "an algorithm that is named has its packs in flight by InFlight"};
+  }
+  return run_on_device<Anywhere<Algorithm>>(communicator, all_reduce_name,
+                                            identity_of<T, Op, E, hash32(Algorithm::name), 0>(call.count),
+                                            call, stream, geometry);
+}
+
+}  // namespace detail
+
+namespace instantiation {
+
+template <class Transport, class Choice>
+struct all_reduce<Transport, Choice, MemorySpace::device> {
+  using Calls = detail::CallsOf<Choice>;
+  static void add_kernels(std::vector<void const*>& kernels);
+  //! @param geometry  of an algorithm; a selector has its own
+  static Result<void> call(Communicator<Transport> const& communicator, std::size_t number,
+                           detail::PlainCall const& plain, typename Calls::Epilogue const& epilogue,
+                           cudaStream_t stream, CudaGeometry const& geometry);
+};
+
+template <class Transport, class Choice>
+void all_reduce<Transport, Choice, MemorySpace::device>::add_kernels(std::vector<void const*>& kernels) {
+  Calls::for_each(
+      [&]<class T, class Op>() { detail::add_kernels_of_call<Choice, Transport, T, Op>(kernels); });
+}
+
+template <class Transport, class Choice>
+Result<void> all_reduce<Transport, Choice, MemorySpace::device>::call(
+    Communicator<Transport> const& communicator, std::size_t number, detail::PlainCall const& plain,
+    typename Calls::Epilogue const& epilogue, cudaStream_t stream, CudaGeometry const& geometry) {
+  using E = typename Calls::Epilogue;
+  using Chosen = typename Calls::Chosen;
+  Result<void> result;
+  Calls::visit_number(number, [&]<class T, class Op>() {
+    if constexpr (!is_selector<Chosen>) {
+      if constexpr (detail::fits_algorithm<Chosen, Transport, T, Op, E>()) {
+        result =
+            detail::all_reduce_named_on_device<Chosen>(communicator, plain.as<T>(epilogue), stream, geometry);
+      }
+    } else if constexpr (detail::fits_selector<Chosen, Transport, T, Op, E>()) {
+      result = detail::all_reduce_selected_on_device<Chosen, detail::AnyCount>(
+          communicator, plain.as<T>(epilogue), stream, Op{});
+    }
   });
   return result;
 }
 
-}  // namespace detail
+}  // namespace instantiation
 
 //! @brief Reduces one buffer per rank, element by element in rank order, and gives every rank the result.
 //! @tparam Choice   a Selector, which chooses by size, or an algorithm; it was named when the communicator was made
@@ -119,19 +189,24 @@ template <class Choice, DeviceTransport Transport, class T, class Op = detail::o
                                       std::type_identity_t<T> const* in, T* out, std::size_t count,
                                       cudaStream_t stream, Op operation = {}, E const& epilogue = {},
                                       CudaGeometry const& geometry = {}) {
-  Call<T, E> call{.in = in, .out = out, .count = count, .epilogue = epilogue};
+  using Elsewhere = instantiation::all_reduce<Transport, detail::named_with_t<Choice, E>>;
+  Call<T, E> const call{.in = in, .out = out, .count = count, .epilogue = epilogue};
   if constexpr (is_selector<Choice>) {
-    if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
-      return detail::all_reduce_selected_on_device<Choice, Choice>(communicator, call, stream, operation);
-    } else {
+    if constexpr (!detail::fits_selector<Choice, Transport, T, Op, E>()) {
       return {};
+    } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+      return Elsewhere::call(communicator, Elsewhere::Calls::template number<T, Op>, {in, out, count},
+                             epilogue, stream, geometry);
+    } else {
+      return detail::all_reduce_selected_on_device<Choice, detail::AnyCount>(communicator, call, stream,
+                                                                             operation);
     }
-  } else if constexpr (detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
-    auto const identity = detail::identity_of<T, Op, E, hash32(Choice::name), 0>(count);
-    return detail::run_on_device<detail::Anywhere<Choice>>(communicator, detail::all_reduce_name, identity,
-                                                           call, stream, geometry);
-  } else {
+  } else if constexpr (!detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
     return {};
+  } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+    return Elsewhere::call(communicator, 0, {in, out, count}, epilogue, stream, geometry);
+  } else {
+    return detail::all_reduce_named_on_device<Choice>(communicator, call, stream, geometry);
   }
 }
 
@@ -141,12 +216,16 @@ requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> c
                                                        std::type_identity_t<T> const* in, T* out,
                                                        cudaStream_t stream, Op operation = {},
                                                        E const& epilogue = {}) {
-  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E>()) {
-    return detail::all_reduce_selected_on_device<Selector, detail::AtCount<Selector, T, Size::value>>(
+  using Elsewhere = instantiation::all_reduce<Transport, detail::named_with_t<Selector, E>>;
+  if constexpr (!detail::fits_selector<Selector, Transport, T, Op, E, Size>()) {
+    return {};
+  } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+    return Elsewhere::call(communicator, Elsewhere::Calls::template number<T, Op>, {in, out, Size::value},
+                           epilogue, stream, {});
+  } else {
+    return detail::all_reduce_selected_on_device<Selector, Size>(
         communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue}, stream,
         operation);
-  } else {
-    return {};
   }
 }
 

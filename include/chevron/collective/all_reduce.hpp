@@ -6,6 +6,8 @@
 //! The all-reduce calls that users make.
 
 #include <chevron/collective/call_fits.hpp>
+#include <chevron/collective/chosen_body.hpp>
+#include <chevron/collective/instantiate.hpp>
 #include <chevron/collective/run_all_reduce.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/op.hpp>
@@ -24,8 +26,6 @@ namespace chevron {
 
 namespace detail {
 
-//! @brief Stands where a Count<n> may stand, for a count that is known when the program runs.
-struct AnyCount {};
 template <class Size>
 concept RunTimeCount = std::same_as<Size, AnyCount>;
 
@@ -48,18 +48,24 @@ template <class Choice, detail::RunTimeCount Size = detail::AnyCount, HostTransp
 [[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator,
                                       std::type_identity_t<T> const* in, T* out, std::size_t count,
                                       Op operation = {}, E const& epilogue = {}) {
+  using Elsewhere = instantiation::all_reduce<Transport, detail::named_with_t<Choice, E>>;
   if constexpr (is_selector<Choice>) {
-    if constexpr (detail::fits_selector<Choice, Transport, T, Op, E>()) {
-      return detail::all_reduce_selected<Choice, Choice>(
-          communicator, Call<T, E>{.in = in, .out = out, .count = count, .epilogue = epilogue}, operation);
-    } else {
+    if constexpr (!detail::fits_selector<Choice, Transport, T, Op, E>()) {
       return {};
+    } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+      return Elsewhere::call(communicator, Elsewhere::Calls::template number<T, Op>, {in, out, count},
+                             epilogue);
+    } else {
+      return detail::all_reduce_selected<Choice, Size>(
+          communicator, Call<T, E>{.in = in, .out = out, .count = count, .epilogue = epilogue}, operation);
     }
-  } else if constexpr (detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
+  } else if constexpr (!detail::fits_algorithm<Choice, Transport, T, Op, E>()) {
+    return {};
+  } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+    return Elsewhere::call(communicator, 0, {in, out, count}, epilogue);
+  } else {
     return detail::all_reduce_named<Choice>(
         communicator, Call<T, E>{.in = in, .out = out, .count = count, .epilogue = epilogue});
-  } else {
-    return {};
   }
 }
 
@@ -69,12 +75,16 @@ template <class Selector, class Size, HostTransport Transport, class T, class Op
 requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> const& communicator,
                                                        std::type_identity_t<T> const* in, T* out,
                                                        Op operation = {}, E const& epilogue = {}) {
-  if constexpr (detail::fits_selector<Selector, Transport, T, Op, E>()) {
-    return detail::all_reduce_selected<Selector, detail::AtCount<Selector, T, Size::value>>(
+  using Elsewhere = instantiation::all_reduce<Transport, detail::named_with_t<Selector, E>>;
+  if constexpr (!detail::fits_selector<Selector, Transport, T, Op, E, Size>()) {
+    return {};
+  } else if constexpr (detail::IsElsewhere<Elsewhere>::value) {
+    return Elsewhere::call(communicator, Elsewhere::Calls::template number<T, Op>, {in, out, Size::value},
+                           epilogue);
+  } else {
+    return detail::all_reduce_selected<Selector, Size>(
         communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue},
         operation);
-  } else {
-    return {};
   }
 }
 

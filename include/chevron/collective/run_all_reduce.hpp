@@ -39,22 +39,23 @@ template <class T, class Op, class E, std::uint32_t Algorithm, std::uint32_t Tab
   return identity;
 }
 
-template <class Selector, class Reachable, class Transport, class T, class Op, class E>
+//! @tparam Size  AnyCount, or Count<n>: then only what the table has for it is instantiated
+template <class Selector, class Size, class Transport, class T, class Op, class E>
 [[nodiscard]] Result<void> all_reduce_selected(Communicator<Transport> const& communicator, Call<T, E> call,
                                                Op) {
   constexpr int ranks = Transport::ranks;
-  constexpr bool everywhere = Transport::every_pointer_is_in_a_window;
   // If the product overflows, the call is refused before it is used.
-  auto const chosen = Chosen::by<Selector, T, Op>(ranks, call.count * sizeof(T), everywhere);
+  auto const chosen = Chosen::by<Selector, Transport, T, Op, E>(call.count * sizeof(T), host_architecture);
   call.stores = chosen.elsewhere.stores;
   constexpr std::uint32_t by_selector = hash32("all_reduce by selector");
   return run_on_host(
       communicator, all_reduce_name, identity_of<T, Op, E, by_selector, Selector::fingerprint()>(call.count),
       call, [&](auto& lane) {
-        for_each_pair<Reachable, ranks, T, everywhere>([&]<AllReduceAlgorithm A, AllReduceAlgorithm B>() {
-          if (!chosen.is(A, B)) return;
-          body_for_t<A, B, ranks, T, Op, E>::run(lane, call, chosen.in_windows.stores);
-        });
+        BodiesOf<Selector, Size, Transport, T, Op, E>::for_each(
+            [&]<AllReduceAlgorithm A, AllReduceAlgorithm B, int Packs>() {
+              if (!(chosen.body == BodyKey{A, B, Packs})) return;
+              body_for_t<A, B, Packs, ranks, T, Op, E>::run(lane, call, chosen.in_windows.stores);
+            });
       });
 }
 

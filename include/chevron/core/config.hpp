@@ -42,6 +42,17 @@
 //! The same for a lambda, behind its parameters: GCC does not inline a long one that is called twice.
 #define CHEVRON_INLINE_LAMBDA __attribute__((always_inline))
 
+//! In a header, outside of any namespace, after the selector: the calls of a collective on a transport with a selector,
+//! `WithEpilogue<Selector, E>` or an algorithm are compiled by another file, which says CHEVRON_INSTANTIATE with the same
+//! words. The transport comes first; see collective/instantiate.hpp.
+#define CHEVRON_DECLARE(collective, ...)                                                                    \
+  template <>                                                                                               \
+  struct chevron::detail::IsElsewhere<chevron::instantiation::collective<__VA_ARGS__>> : std::true_type {}; \
+  extern template struct chevron::instantiation::collective<__VA_ARGS__>
+
+//! In one file: compiles what CHEVRON_DECLARE has declared.
+#define CHEVRON_INSTANTIATE(collective, ...) template struct chevron::instantiation::collective<__VA_ARGS__>
+
 namespace chevron {
 
 //! Version of the library, as one number that ranks compare when they meet: 10000 * major + 100 * minor +

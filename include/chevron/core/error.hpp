@@ -39,6 +39,7 @@ enum class Errc : std::uint8_t {
   duplicate_rank,           //!< two participants joined as the same rank
   wrong_user,               //!< a process of another user tried to take part
   rank_count_not_compiled,  //!< a run-time rank count is not among the compiled ones
+  not_compiled_for_device,  //!< a device's architecture is not among those that a selector lists
   no_memory,                //!< memory could not be had
   no_device,                //!< a device does not exist
   no_peer_access,           //!< a device can't reach another one's memory, or a test with data failed
@@ -117,6 +118,8 @@ struct Error {
       return "a process of another user tried to take part";
     case Errc::rank_count_not_compiled:
       return "this rank count was not compiled";
+    case Errc::not_compiled_for_device:
+      return "the program was not compiled for a device's architecture";
     case Errc::no_memory:
       return "memory could not be had";
     case Errc::no_device:

@@ -159,6 +159,33 @@ consteval std::uint64_t op_id() {
   }
 }
 
+//! @brief The kind of an operation, for selection tables. All of a user's own are of one kind.
+enum class OperationKind : std::uint8_t { sum = 0, prod = 1, min = 2, max = 3, avg = 4, user = 5 };
+
+//! @brief The enumerator's name, for tables and messages.
+constexpr char const* name(OperationKind kind) noexcept {
+  switch (kind) {
+    case OperationKind::sum:
+      return Sum::name;
+    case OperationKind::prod:
+      return Prod::name;
+    case OperationKind::min:
+      return Min::name;
+    case OperationKind::max:
+      return Max::name;
+    case OperationKind::avg:
+      return Avg::name;
+    case OperationKind::user:
+      return "user";
+  }
+  return "unknown";
+}
+
+//! @brief The kind of Op.
+template <class Op>
+inline constexpr OperationKind operation_kind = op_id<Op>() <= 5 ? static_cast<OperationKind>(op_id<Op>() - 1)
+                                                                 : OperationKind::user;
+
 }  // namespace chevron
 
 #endif

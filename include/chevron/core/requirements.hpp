@@ -7,6 +7,8 @@
 
 #include <chevron/core/config.hpp>
 
+#include <concepts>
+
 namespace chevron {
 
 //! @brief Capabilities. An algorithm runs on a transport that offers everything it needs.
@@ -21,6 +23,19 @@ struct Requirements {
 
 //! @brief Whether results must be the reference's bits (contract C1) or may differ in rounding.
 enum class Numerics : unsigned char { exact, relaxed };
+
+//! @brief Says of itself which results it gives, by `static constexpr Numerics numerics`.
+template <class Algorithm>
+concept StatesNumerics = requires {
+  { Algorithm::numerics } -> std::convertible_to<Numerics>;
+};
+
+//! @brief What an algorithm's results are: the reference's bits where it says nothing else. One that reduces in the
+//! network's switches, in whatever order those take, must say Numerics::relaxed.
+template <class Algorithm>
+inline constexpr Numerics numerics_of = Numerics::exact;
+template <StatesNumerics Algorithm>
+inline constexpr Numerics numerics_of<Algorithm> = Algorithm::numerics;
 
 }  // namespace chevron
 

@@ -7,6 +7,7 @@
 
 #include <chevron/core/config.hpp>
 #include <chevron/core/element.hpp>
+#include <chevron/epilogue/scope.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -41,7 +42,13 @@ concept CopiedAsBytes = std::is_trivially_copyable_v<E>;
 //! Which rank applies it to an element depends on the algorithm, so all ranks must pass one that computes the
 //! same.
 template <class E, class T>
-concept ElementEpilogue = CallableAsEpilogue<E, T> && CopiedAsBytes<E>;
+concept ElementEpilogue = CallableAsEpilogue<E, T> && CopiedAsBytes<E> && epilogue_scope<E>
+== EpilogueScope::element;
+
+//! @brief An epilogue of row scope, which says so: only for algorithms that own whole rows, which say how they call it.
+template <class E>
+concept RowEpilogue = CopiedAsBytes<E> && epilogue_scope<E>
+== EpilogueScope::row;
 
 }  // namespace chevron
 

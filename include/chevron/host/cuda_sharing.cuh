@@ -90,8 +90,12 @@ class CudaExport {
       made.offer_.kind = CudaOffer::Kind::pool;
       made.offer_.descriptors = 1;
       made.pool_ = pool;
+      // Pointers can be exported once the pool has been.
+      auto const pool_fd = made.descriptor(driver, 0, during);
       auto const got =
-          cuda_result(cudaMemPoolExportPointer(&made.offer_.pointer, reinterpret_cast<void*>(base)), during);
+          pool_fd ? cuda_result(cudaMemPoolExportPointer(&made.offer_.pointer, reinterpret_cast<void*>(base)),
+                                during)
+                  : Result<void>(pool_fd.error());
       if (!got) {
         Error error = got.error();
         error.code = Errc::bad_argument;

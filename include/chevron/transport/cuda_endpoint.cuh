@@ -80,6 +80,8 @@ class CudaEndpoint {
   [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] CudaOptions const& options() const { return options_; }
   [[nodiscard]] View const& view() const { return view_; }
+  //! The least compute capability of the group's devices, times ten: the same on all ranks.
+  [[nodiscard]] int architecture() const { return residency_.architecture; }
   [[nodiscard]] bool has_dependent_launch() const { return has_dependent_launch_; }
 
   //! Memory of this rank that all ranks can reach, at least `size_bytes` (which may differ by rank). Returns the window's
@@ -180,6 +182,7 @@ class CudaEndpoint {
     return 0;
   }
   [[nodiscard]] int early_lanes() const { return residency_.early_lanes; }
+  [[nodiscard]] int lane_threads() const { return residency_.threads; }
 
  protected:
   //! Where the status words lie, a line for each rank: as the host addresses them, and as the device does.

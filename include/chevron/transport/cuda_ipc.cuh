@@ -92,7 +92,8 @@ class CudaIpc {
   //! @param device    CUDA device number in this process
   //! Memory: device memory for mailboxes: lanes * NRanks * (6 * packet_bytes + 4 * chunk_bytes); the table of windows
   //! Sync:   returns when all ranks have joined and have reached each other's memory
-  //! Errors: bad_argument, no_device, no_peer_access, not_resident, no_memory, duplicate_rank, wrong_user, timeout (naming a
+  //! Errors: bad_argument, no_device, no_peer_access, not_resident, not_compiled_for_device, no_memory, duplicate_rank,
+  //!         wrong_user, timeout (naming a
   //!         rank that did not come), peer_died, cuda, system, the configuration's mismatches
   template <class... Choices>
   [[nodiscard]] Result<Communicator<CudaIpc>> join(int rank, int device,
@@ -126,6 +127,9 @@ class CudaIpc {
       return agreed.error();
     auto residency = agree_on_residency(*processes, rank, device, *here, kernels, options, during);
     if (!residency) return residency.error();
+    // All ranks find this alike.
+    if (auto bad = detail::not_compiled_for<CudaIpc, Choices...>(residency->architecture, during))
+      return *bad;
     auto endpoint = std::make_shared<detail::IpcEndpoint<NRanks>>(
         rank, device, options, std::move(*residency), std::move(*processes), *driver);
     if (auto ready = endpoint->set_up(); !ready) return ready.error();
@@ -199,11 +203,13 @@ class CudaIpc {
     struct Message {
       std::array<std::int16_t, at_once> lanes;
       int early_lanes;
+      int threads;
+      int architecture;
     };
     Residency all = *mine;
     for (std::size_t begin = 0; begin < kernels.size(); begin += at_once) {
       std::size_t const size = std::min(at_once, kernels.size() - begin);
-      Message message{{}, mine->early_lanes};
+      Message message{{}, mine->early_lanes, mine->threads, mine->architecture};
       for (std::size_t i = 0; i < size; ++i)
         message.lanes[i] = static_cast<std::int16_t>(mine->lanes[begin + i]);
       auto const gathered = processes.all_gather(message, -1, during);
@@ -213,6 +219,8 @@ class CudaIpc {
         for (std::size_t i = 0; i < size; ++i)
           all.lanes[begin + i] = std::min(all.lanes[begin + i], int{theirs.lanes[i]});
         all.early_lanes = std::min(all.early_lanes, theirs.early_lanes);
+        all.threads = std::min(all.threads, theirs.threads);
+        all.architecture = std::min(all.architecture, theirs.architecture);
       }
     }
     return all;

@@ -122,6 +122,7 @@ class CudaLane : public CudaPackets<NRanks, Scope> {
     }
     Arrival<T, NRanks> all;
     if (!this->agree()) return all;
+    this->note_heard();
     if (steps != 0) {  // all peers have been heard
       this->write_steps(this->epoch() + steps - 1);
       this->let_go();

@@ -149,7 +149,7 @@ class CudaPackets : public CudaWait<NRanks, Scope> {
   template <class T, class Body>
   CHEVRON_DEVICE void in_kind(Body&& body) {
     if constexpr (has_sentinel(ElementTraits<T>::kind)) {
-      if (this->is_single_step()) return body(Bare{});
+      if (this->may_go_bare()) return body(Bare{});
     }
     body(Flagged{});
   }

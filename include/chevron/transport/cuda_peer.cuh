@@ -132,7 +132,8 @@ class CudaPeer {
   //! @param devices   CUDA device numbers, one per rank; they may repeat
   //! Memory: device memory for mailboxes on every device: lanes * NRanks * (6 * packet_bytes + 4 * chunk_bytes) per rank
   //! Sync:   none; each rank's calls may then be made by one thread or by several
-  //! Errors: bad_argument, no_device, no_peer_access (naming the rank that can't be reached), not_resident, no_memory, cuda
+  //! Errors: bad_argument, no_device, no_peer_access (naming the rank that can't be reached), not_resident,
+  //!         not_compiled_for_device, no_memory, cuda
   template <class... Choices>
   [[nodiscard]] static Result<std::vector<Communicator<CudaPeer>>> create(
       std::array<int, NRanks> const& devices, CudaOptions const& options = {}) {
@@ -160,6 +161,9 @@ class CudaPeer {
       if (residency) fit->limit_to(*residency);
       residency = std::move(*fit);
     }
+
+    if (auto bad = detail::not_compiled_for<CudaPeer, Choices...>(residency->architecture, during))
+      return *bad;
 
     auto group = std::make_shared<detail::PeerGroup<NRanks>>();
     auto status = PinnedMemory::zeroed(NRanks * std::size_t{128}, during);

@@ -228,10 +228,18 @@ enum class LetGo : unsigned char {
   when_met,   //!< after it has heard of all its peers
 };
 
+//! @brief How small messages tell that they have come. The results are the same.
+enum class PacketKind : unsigned char {
+  automatic,  //!< bare where the element has a sentinel and the call takes one step, else flagged
+  flagged,  //!< each word of 8 bytes carries 4 of data and the step: twice the bytes, any element, any number of steps
+  bare,  //!< as automatic; but a table's row that says so for an element without a sentinel does not compile
+};
+
 //! @brief How a call runs; the same on all ranks.
 struct CudaManner {
   Ordering ordering = Ordering::relaxed_arrival;
   LetGo let_go = LetGo::when_met;
+  PacketKind packets = PacketKind::automatic;
 };
 
 }  // namespace chevron

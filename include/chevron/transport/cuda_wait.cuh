@@ -56,7 +56,7 @@ class CudaWait {
   //! Before anything else; what can be worked out without data should be worked out before the first of it is touched.
   //! @param steps  that the call takes from here on
   CHEVRON_DEVICE void begin(Epoch steps) {
-    is_single_step_ = steps == 1;
+    may_go_bare_ = steps == 1 && manner_.packets != PacketKind::flagged;
     if (manner_.let_go != LetGo::when_met) write_steps(at_.epoch + steps);
     if (has_waited_ && manner_.let_go == LetGo::at_once) let_go();
   }
@@ -92,7 +92,8 @@ class CudaWait {
 
   [[nodiscard]] CHEVRON_DEVICE View const& view() const { return view_; }
   [[nodiscard]] CHEVRON_DEVICE Ordering ordering() const { return manner_.ordering; }
-  [[nodiscard]] CHEVRON_DEVICE bool is_single_step() const { return is_single_step_; }
+  //! Whether this call's packets need no flags, if the element has a sentinel.
+  [[nodiscard]] CHEVRON_DEVICE bool may_go_bare() const { return may_go_bare_; }
   [[nodiscard]] CHEVRON_DEVICE std::uint32_t greeting_digest() const { return digest_; }
   [[nodiscard]] CHEVRON_DEVICE Epoch call_parity() const { return at_.parity; }
 
@@ -161,6 +162,9 @@ class CudaWait {
     if (!ok) ok_ = false;
     return seen;
   }
+
+  //! All peers have arrived with the same call as this one: that need not be looked at again.
+  CHEVRON_DEVICE void note_heard() { has_heard_ = true; }
 
   //! A peer has arrived with another call.
   CHEVRON_DEVICE void tell_difference(int peer) {
@@ -233,7 +237,7 @@ class CudaWait {
   }
 
   CHEVRON_DEVICE void check_greetings() {
-    if (!greets() || !ok_) return;
+    if (!greets() || !ok_ || has_heard_) return;
     int const peer = peer_number(greeting_number() / words);
     int const word = greeting_number() % words;
     bool ok = true;
@@ -289,9 +293,10 @@ class CudaWait {
   std::uint64_t steps_before_ = 0;
   std::uint32_t others_ = 0;  //!< kernels of this rank that were under way when this one began
   bool ok_ = true;
-  bool is_single_step_ = false;
+  bool may_go_bare_ = false;
   bool has_waited_ = false;
   bool has_opened_ = false;
+  bool has_heard_ = false;
   bool has_written_steps_ = false;
 };
 

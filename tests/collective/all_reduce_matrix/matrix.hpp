@@ -6,7 +6,8 @@
 //! Contracts C1 and C3 for one element: rank counts 2 to 16, every task, every algorithm, both host
 //! transports.
 //!
-//! CHEVRON_TEST_SEED=n repeats a run, CHEVRON_TEST_FULL=1 takes every count from 0 to 4097 and more memory.
+//! CHEVRON_TEST_SEED=n repeats a run, CHEVRON_TEST_FULL=1 takes every count from 0 to 4097 and more memory,
+//! CHEVRON_TEST_RANKS=2-5 these rank counts alone.
 
 #include <chevron/transport/host_shared_memory.hpp>
 #include <chevron/transport/host_threads.hpp>
@@ -16,6 +17,7 @@
 #include <support/catch.hpp>
 #include <support/full.hpp>
 #include <support/processes.hpp>
+#include <support/rank_counts.hpp>
 #include <support/seed.hpp>
 #include <support/shared.hpp>
 #include <support/watchdog.hpp>
@@ -150,7 +152,7 @@ void matrix_of(std::integer_sequence<int, I...>) {
   typename RankCountRun<T>::MakeRankFunction const makers[] = {maker<T, least_ranks + I, InProcesses>()...};
   for (int ranks = least_ranks; ranks <= most_ranks; ++ranks) {
     auto const make = makers[ranks - least_ranks];
-    if (make == nullptr) continue;
+    if (make == nullptr || !is_wanted_rank_count(ranks)) continue;
     RankCountRun<T> run(ranks, InProcesses, make);
     if (full_run()) {
       run.sample(8, 100);
