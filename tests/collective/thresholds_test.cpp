@@ -97,8 +97,9 @@ Result<void> all_reduce_by(Rows const& rows, Communicator<Transport> const& comm
   return inner::run_on_host(
       communicator, "all_reduce", inner::identity_of<T, Sum, Identity, by_rows, 0>(count), call,
       [&](auto& lane) {
-        run_all.template operator()<one_shot_push, reduce_scatter_all_gather,
-                                    reduce_scatter_all_gather_zero_copy, one_shot_pull, two_shot_push>(lane);
+        run_all.template
+        operator()<one_shot_push, reduce_scatter_all_gather, reduce_scatter_all_gather_zero_copy,
+                   one_shot_pull, two_shot_push, reduce_scatter_all_gather_push>(lane);
       });
 }
 
@@ -108,11 +109,13 @@ Rows random_rows(Rng& rng) {
   for (Row& row : rows) {
     std::size_t const from = rng.chance(1, 3) ? 0 : rng.spread(std::size_t{1} << 14);
     row.bytes = {from, rng.chance(1, 4) ? ByteRange::unlimited : from + rng.spread(std::size_t{1} << 14)};
-    row.policy.algorithm = rng.one_of({one_shot_push, reduce_scatter_all_gather,
-                                       reduce_scatter_all_gather_zero_copy, one_shot_pull, two_shot_push});
+    row.policy.algorithm =
+        rng.one_of({one_shot_push, reduce_scatter_all_gather, reduce_scatter_all_gather_zero_copy,
+                    one_shot_pull, two_shot_push, reduce_scatter_all_gather_push});
     row.policy.stores = rng.one_of({Stores::temporal, Stores::non_temporal});
-    bool const needs_windows =
-        row.policy.algorithm == reduce_scatter_all_gather_zero_copy || row.policy.algorithm == one_shot_pull;
+    AllReduceAlgorithm const algorithm = row.policy.algorithm;
+    bool const needs_windows = algorithm == reduce_scatter_all_gather_zero_copy ||
+                               algorithm == one_shot_pull || algorithm == reduce_scatter_all_gather_push;
     row.in_windows_only = needs_windows || rng.chance(1, 4);
   }
   rows.push_back({.policy = {rng.one_of({one_shot_push, reduce_scatter_all_gather, two_shot_push})}});

@@ -30,6 +30,7 @@ HostThreads<33> too_many;
 Result<void> calls(Communicator<Own> const& ranks, float* data) {
   if (auto done = all_reduce<ReduceScatterAllGatherZeroCopy<2, float>>(ranks, data, data, 10); !done) return done;
   if (auto done = all_reduce<ReduceScatterAllGather<2, float>>(ranks, data, data, 10); !done) return done;
+  if (auto done = all_reduce<ReduceScatterAllGatherPush<2, float>>(ranks, data, data, 10); !done) return done;
   if (auto done = all_reduce<OneShotPull<2, float>>(ranks, data, data, 10); !done) return done;
   if (auto done = all_reduce<TwoShotPush<2, float>>(ranks, data, data, 10); !done) return done;
   return all_reduce<OneShotPush<2, float>>(ranks, data, data, 10);

@@ -191,6 +191,10 @@ template <int NRanks>
 struct NeverRings : MutableLane<NRanks> {
   using MutableLane<NRanks>::MutableLane;
   void ring(int) {}
+  template <class T, class Reduce>
+  void exchange_part(Shard part, T const* in, T* out, Reduce&& reduce) {
+    this->exchange_part_on(*this, part, in, out, reduce);
+  }
 };
 
 // ---- mailboxes -------------------------------------------------------------------------------------------

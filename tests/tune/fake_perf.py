@@ -29,6 +29,7 @@ def true_time(ranks: int, element: str, on_device: bool, size: int, policy: dict
         "two_shot_push": (1.5, 1.9),
         "reduce_scatter_all_gather": (3.0, 1.3),
         "reduce_scatter_all_gather_zero_copy": (2.0, 0.8 if element == "float" else 1.0),
+        "reduce_scatter_all_gather_push": (3.5, 1.2),
     }[policy["algorithm"]]
     if not on_device:
         return latency + traffic * size / 10e3 * (0.7 if policy["stores"] == "non_temporal" and size > 1 << 20 else 1.0)

@@ -271,8 +271,8 @@ class Times(unittest.TestCase):
 class Grids(unittest.TestCase):
     def test_a_beginning_of_the_coarse_grid_has_everything_in_it(self):
         begin = Grid(True).coarse()[:10]
-        self.assertEqual(len({policy.algorithm for policy in begin}), 5)
-        self.assertEqual({policy.lanes for policy in begin}, {1, 64})
+        self.assertEqual(len({policy.algorithm for policy in begin}), 6)
+        self.assertEqual({policy.lanes for policy in begin}, {1, 132})
 
     def test_the_order_loses_nothing(self):
         self.assertEqual(sorted(spread(list(range(13)))), list(range(13)))

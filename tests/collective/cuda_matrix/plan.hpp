@@ -39,7 +39,7 @@ constexpr bool is_compiled(int ranks, ElementKind element, int task, int algorit
   if (everything_is_compiled) return true;
   int const mixed = ranks + static_cast<int>(element);
   if (!system_scope) return (mixed + task) % algorithm_count == algorithm;
-  return (mixed + task) % 2 == 0 && ((mixed + task) / 2 + 1) % algorithm_count == algorithm;
+  return (mixed + task) % 2 == 0 && ((mixed + task) / 2 + ranks) % algorithm_count == algorithm;
 }
 
 //! Where one rank's buffers of one call lie in its canvas, in bytes.
