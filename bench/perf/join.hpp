@@ -69,7 +69,10 @@ void join_and_serve(Group& group, int rank, SpinBarrier& barrier, ChevronRanks c
 
   ChevronRank<T> const self = {.communicator = &*communicator,
                                .find_call = &find_call<Selector, Communicator, T>,
-                               .choose = &Selector::template choose<T>,
+                               .choose =
+                                   [](int ranks, std::size_t size_bytes, chevron::WindowState windows) {
+                                     return Selector::template choose<T>(ranks, size_bytes, windows);
+                                   },
                                .rank = rank,
                                .in = buffers.in(),
                                .out = buffers.out(),
