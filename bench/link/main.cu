@@ -58,8 +58,8 @@ __device__ void copy(uint4* to, uint4 const* from, std::size_t packs) {
 
 //! Moves `packs` packs over the link: into the peer's memory, out of it, or half of them each way, as a reduce-scatter that
 //! loads and an all-gather that stores do.
-__global__ void __launch_bounds__(threads)
-    move(Traffic traffic, uint4 const* in, uint4* out, uint4 const* peer_in, uint4* peer_out, std::size_t packs) {
+__global__ void __launch_bounds__(threads) move(Traffic traffic, uint4 const* in, uint4* out,
+                                                uint4 const* peer_in, uint4* peer_out, std::size_t packs) {
   if (traffic == Traffic::loads) return copy(out, peer_in, packs);
   if (traffic == Traffic::stores) return copy(peer_out, in, packs);
   copy(out, peer_in, packs / 2);
@@ -69,13 +69,14 @@ __global__ void __launch_bounds__(threads)
 struct Row {
   int from, to;  //!< devices
   std::string what;
-  int blocks;  //!< 0: copy engines
+  int blocks;                   //!< 0: copy engines
   double gigabytes_per_second;  //!< each way
 };
 
 class Links {
  public:
-  Links(int first, int second, std::size_t bytes) : devices_{first, second}, bytes_(bytes), stage_({first, second}) {
+  Links(int first, int second, std::size_t bytes)
+      : devices_{first, second}, bytes_(bytes), stage_({first, second}) {
     stage_.for_each_rank([&](int rank) {
       if (first != second) (void)cudaDeviceEnablePeerAccess(devices_[1 - rank], 0);
       (void)cudaGetLastError();
@@ -98,8 +99,9 @@ class Links {
   double engines(bool both_ways) {
     return rate([&] {
       for (int rank = 0; rank < (both_ways ? 2 : 1); ++rank) {
-        check_cuda(cudaMemcpyAsync(out_[1 - rank], in_[rank], bytes_, cudaMemcpyDeviceToDevice, stage_.stream(rank)),
-                   during);
+        check_cuda(
+            cudaMemcpyAsync(out_[1 - rank], in_[rank], bytes_, cudaMemcpyDeviceToDevice, stage_.stream(rank)),
+            during);
       }
     });
   }
@@ -161,8 +163,8 @@ bool write_json(char const* file, std::size_t bytes, std::vector<Row> const& row
   std::fprintf(out, "{\"bytes\": %zu, \"rows\": [", bytes);
   char const* separator = "\n";
   for (auto const& row : rows) {
-    std::fprintf(out, "%s  {\"from\": %d, \"to\": %d, \"what\": \"%s\", \"blocks\": %d, \"gb_per_s\": %.2f}", separator,
-                 row.from, row.to, row.what.c_str(), row.blocks, row.gigabytes_per_second);
+    std::fprintf(out, "%s  {\"from\": %d, \"to\": %d, \"what\": \"%s\", \"blocks\": %d, \"gb_per_s\": %.2f}",
+                 separator, row.from, row.to, row.what.c_str(), row.blocks, row.gigabytes_per_second);
     separator = ",\n";
   }
   std::fprintf(out, "\n]}\n");
@@ -178,7 +180,8 @@ int run(int argc, char** argv) {
     } else if (i + 1 < argc && std::strcmp(argv[i], "--json") == 0) {
       json = argv[++i];
     } else {
-      std::fprintf(stderr, "chevron-link-rates: unknown option %s (there are --bytes N, --json FILE)\n", argv[i]);
+      std::fprintf(stderr, "chevron-link-rates: unknown option %s (there are --bytes N, --json FILE)\n",
+                   argv[i]);
       return 2;
     }
   }
@@ -187,7 +190,8 @@ int run(int argc, char** argv) {
     std::puts("chevron-link-rates: skipped, there is no GPU here");
     return 77;
   }
-  std::printf("# %zu bytes each way, %d threads a block, %d packs of 16 bytes in flight\n", bytes, threads, in_flight);
+  std::printf("# %zu bytes each way, %d threads a block, %d packs of 16 bytes in flight\n", bytes, threads,
+              in_flight);
   std::puts("#from   to  what                   blocks  GB/s each way");
   std::vector<Row> rows;
   for (int first = 0; first < devices; ++first) {
@@ -214,9 +218,7 @@ int run(int argc, char** argv) {
 
 }  // namespace perf
 
-int main(int argc, char** argv) try {
-  return perf::run(argc, argv);
-} catch (std::exception const& failure) {
+int main(int argc, char** argv) try { return perf::run(argc, argv); } catch (std::exception const& failure) {
   std::fprintf(stderr, "chevron-link-rates: %s\n", failure.what());
   return 1;
 }

@@ -91,8 +91,8 @@ class Group final : public DeviceGroup {
       Algorithms<chevron::OneShotPush<NRanks, T>, Pull, chevron::TwoShotPush<NRanks, T>,
                  chevron::ReduceScatterAllGather<NRanks, T>, ZeroCopy, chevron::InFlight<Pull, 1>,
                  chevron::InFlight<Pull, 2>, chevron::InFlight<Pull, 4>, chevron::InFlight<ZeroCopy, 1>,
-                 chevron::InFlight<ZeroCopy, 2>, chevron::InFlight<ZeroCopy, 4>, Push, chevron::InFlight<Push, 1>,
-                 chevron::InFlight<Push, 2>, chevron::InFlight<Push, 4>>;
+                 chevron::InFlight<ZeroCopy, 2>, chevron::InFlight<ZeroCopy, 4>, Push,
+                 chevron::InFlight<Push, 1>, chevron::InFlight<Push, 2>, chevron::InFlight<Push, 4>>;
 
  public:
   static OpenedDeviceGroup open(DeviceRanks const& ranks) {
@@ -143,7 +143,8 @@ class Group final : public DeviceGroup {
       using Body = chevron::detail::Anywhere<Algorithm>;
       most = endpoint.lanes_of(chevron::detail::kernel_of<Transport, Body, T, chevron::Identity>());
     });
-    auto const shape = chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most, endpoint.lane_threads());
+    auto const shape =
+        chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most, endpoint.lane_threads());
     policy.cuda.lanes = shape.lanes;
     policy.cuda.threads = shape.threads;
     if (shape.lanes > endpoint.early_lanes()) policy.cuda.let_go = chevron::LetGo::when_met;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <dlfcn.h>
 
-#include <cstdlib>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <utility>
@@ -84,7 +84,8 @@ class Symmetric final : public Found {
  public:
   using Found::Found;
   ~Symmetric() override {
-    for (auto const& window : windows_) (void)functions_.deregister_window(window.communicator, window.handle);
+    for (auto const& window : windows_)
+      (void)functions_.deregister_window(window.communicator, window.handle);
     for (auto const buffer : buffers_) (void)functions_.free(buffer);
   }
 

@@ -47,7 +47,8 @@ template <class Body, int NRanks>
 inline constexpr int blocks_per_processor = 1;
 template <class Algorithm, int NRanks>
 requires(Algorithm::needs == Requirements{.direct_access = true} &&
-         NRanks * packs_in_flight<Algorithm, NRanks> <= 4) inline constexpr int blocks_per_processor<Anywhere<Algorithm>, NRanks> = 2;
+         NRanks * packs_in_flight<Algorithm, NRanks> <=
+             4) inline constexpr int blocks_per_processor<Anywhere<Algorithm>, NRanks> = 2;
 
 //! @brief A function of the device alone, so that nvcc refuses what it calls where that is of the host alone: in the bodies,
 //! which are of both, it would let it pass. The name is what the error says.
@@ -142,7 +143,8 @@ template <class Body, class Transport, class T, class E>
   DeviceGuard const guard(endpoint.device());
   if (auto ordered = endpoint.follow(stream, during); !ordered) return ordered;
   CudaManner manner{geometry.ordering, geometry.let_go, geometry.packets};
-  LaunchShape const shape = LaunchShape::of(geometry, size_bytes, Transport::ranks, lanes, endpoint.lane_threads());
+  LaunchShape const shape =
+      LaunchShape::of(geometry, size_bytes, Transport::ranks, lanes, endpoint.lane_threads());
   if (shape.lanes > endpoint.early_lanes()) manner.let_go = LetGo::when_met;
   using Kernel = void (*)(typename Lane::View, Call<T, E>, CallGreeting, CudaManner);
   auto const kernel = reinterpret_cast<Kernel>(const_cast<void*>(address));

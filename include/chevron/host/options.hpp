@@ -36,8 +36,9 @@ struct CudaOptions {
   std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
   int lanes = 0;  //!< (alike) thread blocks that a call may have; 0: one for each multiprocessor, where ranks
                   //!< share a device as many as fit, up to 64; more than fit are as many as fit
-  int threads = 0;        //!< (alike) of a thread block at most, a multiple of 64, 64 to 512; 0: 512, where ranks share a
-                          //!< device 256, since more small blocks than large ones fit beside each other
+  int threads =
+      0;  //!< (alike) of a thread block at most, a multiple of 64, 64 to 512; 0: 512, where ranks share a
+          //!< device 256, since more small blocks than large ones fit beside each other
   int communicators = 1;  //!< (alike) that may have calls on a device at the same time: they share its room
   std::size_t packet_bytes =
       32 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries to a lane, a

@@ -242,11 +242,13 @@ class CudaLane : public CudaPackets<NRanks, Scope> {
   //! Where I put my chunk for `owner`, and where I find the chunk of `source`; `step` counts on from this step.
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T* contribution_at(int owner, Epoch step) const {
-    return Base::template in_inbox<T>(this->inbox_at(owner), this->view().layout.contributions_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_at(owner),
+                                      this->view().layout.contributions_at(parity(step)));
   }
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T const* contribution_from(int source, Epoch step) const {
-    return Base::template in_inbox<T>(this->inbox_from(source), this->view().layout.contributions_at(parity(step)));
+    return Base::template in_inbox<T>(this->inbox_from(source),
+                                      this->view().layout.contributions_at(parity(step)));
   }
   template <class T>
   [[nodiscard]] CHEVRON_DEVICE T* result_at(int peer, Epoch step) const {
@@ -275,8 +277,8 @@ class CudaLane : public CudaPackets<NRanks, Scope> {
     post(step, [](CudaInbox& to, Epoch parity) -> std::uint64_t& { return to.result[parity]; });
   }
   CHEVRON_DEVICE bool await_contributions(Epoch step) {
-    return await_all(step,
-                     [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.contribution[parity]; });
+    return await_all(
+        step, [](CudaInbox& from, Epoch parity) -> std::uint64_t& { return from.contribution[parity]; });
   }
   CHEVRON_DEVICE bool await_results(Epoch step) {
     return await_all(step,

@@ -246,8 +246,7 @@ class CudaPackets : public CudaWait<NRanks, Scope> {
         Packs::hold(seen);
         missing = 0;  // without branches, which would have each load waited for before the next
 #pragma unroll
-        for (int i = 0; i < at_once && first + i < NRanks; ++i)
-          missing |= (is_data(seen[i]) ? 0u : 1u) << i;
+        for (int i = 0; i < at_once && first + i < NRanks; ++i) missing |= (is_data(seen[i]) ? 0u : 1u) << i;
         if (me >= first && me < first + at_once) missing &= ~(1u << (me - first));
       } while (missing != 0 && this->keep_waiting(patience, first + __ffs(static_cast<int>(missing)) - 1));
       if (missing != 0) return false;

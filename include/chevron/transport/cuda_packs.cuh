@@ -57,9 +57,7 @@ struct CudaPacks {
   CHEVRON_DEVICE static void hold(uint4& words) {
     asm volatile("" : "+r"(words.x), "+r"(words.y), "+r"(words.z), "+r"(words.w));
   }
-  CHEVRON_DEVICE static void hold(ulonglong2& words) {
-    asm volatile("" : "+l"(words.x), "+l"(words.y));
-  }
+  CHEVRON_DEVICE static void hold(ulonglong2& words) { asm volatile("" : "+l"(words.x), "+l"(words.y)); }
   template <class T, int Size>
   CHEVRON_DEVICE static void hold(Pack<T, Size>& pack) {
     auto words = detail::bit_cast<uint4>(pack);
@@ -144,7 +142,8 @@ struct CudaPacks {
 
   //! Copies with some threads, of which this is number `thread`; whole packs where both sides are aligned alike.
   template <bool FromPeer, class T>
-  CHEVRON_DEVICE static void copy(T* to, T const* from, std::size_t count, unsigned thread, unsigned threads) {
+  CHEVRON_DEVICE static void copy(T* to, T const* from, std::size_t count, unsigned thread,
+                                  unsigned threads) {
     constexpr int whole = pack_size<T>;
     constexpr int in_flight = 4;
     std::size_t done = 0;

@@ -41,64 +41,86 @@ struct Hopper {
             .ranks = {1, 2},
             .bytes = {4352 * kib},
             .in_windows_only = true,
-            .policy = {.algorithm = reduce_scatter_all_gather_push, .cuda = {.lanes = 132, .threads = 512, .packs = 2}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 20.9 us at 5 MiB to 760 us at 256 MiB, at most 1.008 times the best"
-                      " policy"},
+            .policy = {.algorithm = reduce_scatter_all_gather_push,
+                       .cuda = {.lanes = 132, .threads = 512, .packs = 2}},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 20.9 us at 5 MiB to 760 us at 256 MiB, at most 1.008 times the "
+                "best"
+                " policy"},
         chevron::Row{
             .ranks = {1, 2},
             .bytes = {0, 14 * kib},
             .policy = {.algorithm = one_shot_push, .cuda = {.lanes = 12, .threads = 128}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 1.72 us at 1 KiB to 1.83 us at 12 KiB, at most 1.020 times the best"
-                      " policy"},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 1.72 us at 1 KiB to 1.83 us at 12 KiB, at most 1.020 times the "
+                "best"
+                " policy"},
         chevron::Row{
             .ranks = {1, 2},
             .bytes = {14 * kib, 96 * kib},
             .policy = {.algorithm = one_shot_push, .cuda = {.lanes = 64, .threads = 128}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 1.86 us at 16 KiB to 2.04 us at 64 KiB, at most 1.028 times the "
-                      "best policy"},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 1.86 us at 16 KiB to 2.04 us at 64 KiB, at most 1.028 times "
+                "the "
+                "best policy"},
         chevron::Row{
             .ranks = {1, 2},
             .bytes = {96 * kib, 576 * kib},
-            .policy = {.algorithm = one_shot_push, .cuda = {.lanes = 64, .threads = 512, .let_go = chevron::LetGo::when_sent}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 2.31 us at 128 KiB to 3.66 us at 512 KiB, at most 1.033 times the "
-                      "best policy"},
+            .policy = {.algorithm = one_shot_push,
+                       .cuda = {.lanes = 64, .threads = 512, .let_go = chevron::LetGo::when_sent}},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 2.31 us at 128 KiB to 3.66 us at 512 KiB, at most 1.033 times "
+                "the "
+                "best policy"},
         chevron::Row{
             .ranks = {1, 2},
             .bytes = {576 * kib, 4352 * kib},
             .policy = {.algorithm = one_shot_push, .cuda = {.lanes = 132, .threads = 512}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 5.17 us at 1 MiB to 14.9 us at 4 MiB, at most 1.000 times the best "
-                      "policy"},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 5.17 us at 1 MiB to 14.9 us at 4 MiB, at most 1.000 times the "
+                "best "
+                "policy"},
         chevron::Row{
             .ranks = {1, 2},
             .policy = {.algorithm = reduce_scatter_all_gather, .cuda = {.lanes = 132, .threads = 256}},
-            .source = "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune --transport "
-                      "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
-                      "ranks,elements --budget 85s; 23.1 us at 5 MiB to 926 us at 256 MiB, at most 1.000 times the best"
-                      " policy"},
+            .source =
+                "NVIDIA H200, CUDA 13.0, driver for CUDA 13.0, 2 devices; 2026-11-29; chevron-tune "
+                "--transport "
+                "cuda_peer --devices 0,1 --ranks 2 --elements bfloat16 --from 1K --to 256M --neighbours "
+                "ranks,elements --budget 85s; 23.1 us at 5 MiB to 926 us at 256 MiB, at most 1.000 times the "
+                "best"
+                " policy"},
         // More than 2 ranks: packets as long as the link carries them faster than a barrier takes.
         chevron::Row{.ranks = {3, 4}, .bytes = {0, 128 * kib}, .policy = {one_shot_push}, .source = derived},
         chevron::Row{.ranks = {5, 32}, .bytes = {0, 64 * kib}, .policy = {one_shot_push}, .source = derived},
-        chevron::Row{.ranks = {3, 32},
-                     .in_windows_only = true,
-                     .policy = {.algorithm = reduce_scatter_all_gather_push, .cuda = {.lanes = 132, .threads = 512}},
-                     .source = derived},
+        chevron::Row{
+            .ranks = {3, 32},
+            .in_windows_only = true,
+            .policy = {.algorithm = reduce_scatter_all_gather_push, .cuda = {.lanes = 132, .threads = 512}},
+            .source = derived},
         chevron::Row{.ranks = {3, 32},
                      .bytes = {0, 1 * mib},
                      .policy = {.algorithm = two_shot_push, .cuda = {.lanes = 32}},
                      .source = derived},
-        chevron::Row{.ranks = {3, 32},
-                     .policy = {.algorithm = reduce_scatter_all_gather, .cuda = {.lanes = 132, .threads = 256}},
-                     .source = derived},
+        chevron::Row{
+            .ranks = {3, 32},
+            .policy = {.algorithm = reduce_scatter_all_gather, .cuda = {.lanes = 132, .threads = 256}},
+            .source = derived},
     };
   }
 };
