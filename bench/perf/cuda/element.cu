@@ -81,7 +81,8 @@ class Group final : public DeviceGroup {
   using Transport = chevron::CudaPeer<NRanks, Scope>;
   using Communicator = chevron::Communicator<Transport>;
   using Window = typename Communicator::template Window<T>;
-  using Selector = chevron::Selector<DeviceTable, chevron::RankCounts<NRanks>, chevron::Elements<T>>;
+  using Selector = chevron::Selector<DeviceTable<Scope == cuda::thread_scope_device>,
+                                     chevron::RankCounts<NRanks>, chevron::Elements<T>>;
   using Pull = chevron::OneShotPull<NRanks, T>;
   using ZeroCopy = chevron::ReduceScatterAllGatherZeroCopy<NRanks, T>;
   using Push = chevron::ReduceScatterAllGatherPush<NRanks, T>;
