@@ -60,7 +60,9 @@ wanted() { case " $steps " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 } >"$results/summary.txt"
 nvidia-smi topo -m >"$results/topology.txt" 2>&1
 
-targets='bench/chevron-perf-cuda bench/chevron-link-rates'
+links=bench/link/chevron-link-rates
+perf=bench/perf/cuda/chevron-perf-cuda
+targets="$links $perf"
 # In the order in which they run: what is most likely to find something comes first.
 matrices='collective_cuda_matrix_float32_all_calls collective_cuda_matrix_bfloat16_2_to_6'
 most_ranks=4
@@ -78,9 +80,9 @@ export archs targets
 step build 240 build.txt sh -c '
   sh scripts/configure.sh build-multi -Dcuda=enabled -Dgpu_archs="$archs" -Dexamples=disabled -Ddocs=disabled \
     -Dbuildtype=release && ninja -C build-multi $targets'
-perf=build-multi/bench/chevron-perf-cuda
+links=build-multi/$links perf=build-multi/$perf
 
-! wanted links || step links 30 links.txt build-multi/bench/chevron-link-rates --json "$results/links.json"
+! wanted links || step links 30 links.txt "$links" --json "$results/links.json"
 
 # CHEVRON_TEST_DEVICES is for the tests alone. Some failures take their deadline of seconds each, so not all of them are
 # provoked between processes.
@@ -92,7 +94,7 @@ export matrices gpu_tests devices most_ranks
     some=
     [ "$test" != transport_cuda_ipc_failure ] || some="*is named as dead,an abort*,a device*,a rank that does not come*"
     echo "== $test on devices $devices"
-    timeout --foreground -k 5 60 "build-multi/tests/${test}_test" --durations yes ${some:+"$some"} || {
+    timeout --foreground -k 5 90 "build-multi/tests/${test}_test" --durations yes ${some:+"$some"} || {
       status=$?
       echo "== $test ended with $status"
       [ "$status" -eq 77 ] || bad=1
