@@ -8,7 +8,8 @@
 # What it leaves there:
 #   summary.txt   what ran, and how it ended
 #   topology.txt, links.json               how the GPUs are linked, and what a link carries
-#   tests.txt                              the property matrix (shortened; its seed is printed), both transports, failures
+#   tests.txt                              the property matrix of some elements (its seed is printed), calls of all kinds, both
+#                                          transports, failures, with ranks on all GPUs
 #   memcheck.txt                           compute-sanitizer over every algorithm
 #   graph.json, eager.json, *.txt          every algorithm and the table's choice, beside copies and NCCL
 #   tuned.hpp, tuned.txt                   the table that chevron-tune made here
@@ -37,7 +38,8 @@ ranks=2
 [ "$count" -lt 8 ] || ranks=2,4,8
 
 failed=0
-# step NAME SECONDS FILE COMMAND...: runs a step, keeps its output, and says how it ended.
+# step NAME SECONDS FILE COMMAND...: runs a step, keeps its output, and says how it ended. The command is a program, since
+# timeout runs no functions.
 step() {
   name=$1 limit=$2 file=$results/$3
   shift 3
@@ -58,31 +60,47 @@ wanted() { case " $steps " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 } >"$results/summary.txt"
 nvidia-smi topo -m >"$results/topology.txt" 2>&1
 
-targets='bench/chevron-perf-cuda bench/chevron-link-rates'
-gpu_tests='collective_cuda_calls transport_cuda_failure transport_cuda_ipc transport_cuda_ipc_failure transport_cuda_ordering'
-matrices=${CHEVRON_MULTI_GPU_MATRICES:-collective_cuda_matrix_bfloat16_2_3 collective_cuda_matrix_float_2_4}
+links=bench/link/chevron-link-rates
+perf=bench/perf/cuda/chevron-perf-cuda
+targets="$links $perf"
+# In the order in which they run: what is most likely to find something comes first.
+matrices='collective_cuda_matrix_float32_all_calls collective_cuda_matrix_bfloat16_2_to_6'
+most_ranks=4
+if [ "$count" -ge 8 ]; then
+  matrices="$matrices collective_cuda_matrix_bfloat16_7_to_11"
+  most_ranks=8
+fi
+matrices=${CHEVRON_MULTI_GPU_MATRICES:-$matrices}
+gpu_tests='transport_cuda_ipc collective_cuda_calls_system transport_cuda_failure_system transport_cuda_ordering_system
+  transport_cuda_ipc_failure'
 if wanted tests; then
   for test in $gpu_tests $matrices; do targets="$targets tests/${test}_test"; done
 fi
-build() {
+export archs targets
+step build 240 build.txt sh -c '
   sh scripts/configure.sh build-multi -Dcuda=enabled -Dgpu_archs="$archs" -Dexamples=disabled -Ddocs=disabled \
-    -Dbuildtype=release && ninja -C build-multi $targets
-}
-step build 240 build.txt build
-perf=build-multi/bench/chevron-perf-cuda
+    -Dbuildtype=release && ninja -C build-multi $targets'
+links=build-multi/$links perf=build-multi/$perf
 
-! wanted links || step links 30 links.txt build-multi/bench/chevron-link-rates --json "$results/links.json"
+! wanted links || step links 30 links.txt "$links" --json "$results/links.json"
 
-tests() {
-  export CHEVRON_TEST_DEVICES="$devices"
+# CHEVRON_TEST_DEVICES is for the tests alone. Some failures take their deadline of seconds each, so not all of them are
+# provoked between processes.
+export matrices gpu_tests devices most_ranks
+! wanted tests || step tests 300 tests.txt sh -c '
+  export CHEVRON_TEST_DEVICES="$devices" CHEVRON_TEST_RANKS="2-$most_ranks"
   bad=0
   for test in $matrices $gpu_tests; do
+    some=
+    [ "$test" != transport_cuda_ipc_failure ] || some="*is named as dead,an abort*,a device*,a rank that does not come*"
     echo "== $test on devices $devices"
-    timeout -k 5 60 "build-multi/tests/${test}_test" --durations yes || { [ $? -eq 77 ] || bad=1; }
+    timeout --foreground -k 5 90 "build-multi/tests/${test}_test" --durations yes ${some:+"$some"} || {
+      status=$?
+      echo "== $test ended with $status"
+      [ "$status" -eq 77 ] || bad=1
+    }
   done
-  return $bad
-}
-! wanted tests || step tests 200 tests.txt tests
+  exit $bad'
 
 ! wanted memcheck || step memcheck 60 memcheck.txt compute-sanitizer --tool memcheck --error-exitcode 9 \
   "$perf" --few --devices "$devices" --ranks "$ranks" --algorithm all

@@ -3,6 +3,7 @@
 // Many calls one after the other, mixed in every way: sizes, algorithms, geometries, eager and captured, across the borders
 // of the step counter, on several streams and communicators. Every result is looked at on the device.
 //
+// Compiled once more with CHEVRON_TEST_SYSTEM_SCOPE, for ranks on the devices of CHEVRON_TEST_DEVICES.
 // CHEVRON_TEST_SEED=n repeats a run, CHEVRON_TEST_FULL=1 makes a hundred times as many calls, CHEVRON_TEST_SMALL=1 few.
 #include <support/catch.hpp>
 #include <support/device.cuh>
@@ -60,7 +61,14 @@ struct Draw {
     bool const alike = (places & 1) != 0;
     std::size_t const in_askew = alike ? places >> 8 & 3 : random >> 8 & 3;
     std::size_t const out_askew = alike ? in_askew : random >> 16 & 3;
-    group.round(rank, worker, route, count, geometry, (random >> 24 & 3) == 0, in_askew, out_askew);
+    // A table finds a way for buffers outside of windows, be they all ranks' or some ranks'.
+    bool const in_no_window = !needs_windows(route) &&
+                              ((places >> 4 & 3) == 0 || ((places >> 4 & 3) == 1 && (random >> 32 & 1) == 0));
+    group.round(rank, worker, route, count, geometry,
+                {.in_place = (random >> 24 & 3) == 0,
+                 .in_askew = in_askew,
+                 .out_askew = out_askew,
+                 .in_no_window = in_no_window});
   }
 };
 
@@ -98,7 +106,7 @@ void storm(std::size_t calls, CudaOptions const& options, std::uint64_t salt) {
   INFO("CHEVRON_TEST_SEED=" << seed() << ", salt " << salt);
   Rng rng(noise(seed(), salt));
   auto const workers = AnyGroup::workers(Draw::most);
-  AnyGroup group(options);
+  AnyGroup group(workers, options);
   std::vector<std::optional<Replay>> replays(8);
   unsigned long long elements = 0;
   for (std::size_t made = 0; made < calls;) {
@@ -177,11 +185,11 @@ TEST_CASE("words that nobody has written yet are not taken for step 0") {
         options.first_epoch = 0u - calls_before * steps;
         std::size_t const count = 200;
         auto const workers = Group<2>::workers(count);
-        Group<2> group(options);
+        Group<2> group(workers, options);
         for (Epoch i = 0; i <= calls_before; ++i) {
           Route const route = i == calls_before ? at_zero : before;
           // Rank 1 comes late: by then rank 0 has looked.
-          dawdle<<<1, 1, 0, workers[1].stream()>>>(200'000);
+          dawdle_on(workers[1].stream(), 200'000);
           for (int rank = 0; rank < 2; ++rank) {
             group.round(rank, workers[static_cast<std::size_t>(rank)], route, count, {.lanes = 2});
           }
@@ -215,10 +223,12 @@ TEST_CASE("a graph of each algorithm, replayed many times") {
   };
   for (int i = 0; i < route_count; ++i) {
     auto const route = static_cast<Route>(i);
-    Group<2> two;
-    replay(two, Group<2>::workers(20'011), route);
-    Group<4> four(small_steps());
-    replay(four, Group<4>::workers(20'011), route);
+    auto const two_workers = Group<2>::workers(20'011);
+    Group<2> two(two_workers);
+    replay(two, two_workers, route);
+    auto const four_workers = Group<4>::workers(20'011);
+    Group<4> four(four_workers, small_steps());
+    replay(four, four_workers, route);
   }
 }
 
@@ -232,7 +242,7 @@ TEST_CASE("capture as the very first call, in every capture mode") {
       INFO("mode " << mode << ", " << name(route));
       std::size_t const count = 5000;
       auto const workers = Group<2>::workers(count);
-      Group<2> group;
+      Group<2> group(workers);
       std::vector<Graph> graphs;
       for (int rank = 0; rank < 2; ++rank) {
         Worker const& worker = workers[static_cast<std::size_t>(rank)];
@@ -257,7 +267,7 @@ TEST_CASE("several graphs live, some go, some are captured anew") {
   INFO("CHEVRON_TEST_SEED=" << seed());
   Rng rng(noise(seed(), 77));
   auto const workers = Group<4>::workers(Draw::most);
-  Group<4> group;
+  Group<4> group(workers);
   std::vector<std::optional<Replay>> replays(4);
   for (auto& replay : replays) replay.emplace(group, workers, rng);
   unsigned long long elements = 0;
@@ -287,7 +297,8 @@ TEST_CASE("one communicator on two streams in turn") {
   // Each stream has its own buffers and rounds; only the communicator is in common.
   auto const even = Group<4>::workers(Draw::most);
   auto const odd = Group<4>::workers(Draw::most);
-  Group<4> group;
+  Group<4> group(even);
+  group.make_windows(odd);
   for (int i = 0; i < amount(2'000, 50'000, 50); ++i) {
     Draw const draw = Draw::from(rng);
     auto const& workers = rng.chance(1, 2) ? even : odd;
@@ -297,7 +308,7 @@ TEST_CASE("one communicator on two streams in turn") {
   REQUIRE(group.finish(odd, 1) == "");
 }
 
-TEST_CASE("two communicators with ranks on the same device, at the same time") {
+TEST_CASE("two communicators with ranks on the same devices, at the same time") {
   need_device();
   Watchdog const watchdog(240s, "two communicators");
   INFO("CHEVRON_TEST_SEED=" << seed());
@@ -320,8 +331,8 @@ TEST_CASE("two communicators with ranks on the same device, at the same time") {
   };
   auto const two_workers = Group<2>::workers(Draw::most);
   auto const four_workers = Group<4>::workers(Draw::most);
-  Group<2> two(options);
-  Group<4> four(options);
+  Group<2> two(two_workers, options);
+  Group<4> four(four_workers, options);
   std::thread first([&] { play(two, two_workers, 80, complaints[0]); });
   std::thread second([&] { play(four, four_workers, 81, complaints[1]); });
   first.join();
@@ -338,7 +349,7 @@ TEST_CASE("kernels of two streams run at the same time", "[.][concurrent]") {
   auto const workers = Group<2>::workers(1000);
   CudaOptions options = Group<2>::usual();
   options.deadline = 10s;
-  Group<2> group(options);
+  Group<2> group(workers, options);
   for (int rank = 0; rank < 2; ++rank) {
     group.round(rank, workers[static_cast<std::size_t>(rank)], Route::push, 1000);
   }

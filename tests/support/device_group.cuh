@@ -3,7 +3,7 @@
 #define CHEVRON_TESTS_SUPPORT_DEVICE_GROUP_CUH
 
 //! @file
-//! The ranks of one device for tests of many calls: all algorithms for sums of floats, chosen when the test runs.
+//! A group's ranks for tests of many calls: all algorithms for sums of floats, chosen when the test runs.
 
 #include <chevron/collective/all_reduce.cuh>
 #include <chevron/select/selector.hpp>
@@ -60,11 +60,32 @@ inline constexpr Route named_routes[] = {Route::push, Route::staged,   Route::ze
 inline constexpr std::size_t named_route_count = std::size(named_routes);
 inline constexpr int route_count = named_route_count + 1;
 
+//! Whether a call fails between devices where a buffer lies in no window.
+constexpr bool needs_windows(Route route) {
+  return route == Route::pull || route == Route::zero_copy || route == Route::push_rsag;
+}
+
 constexpr char const* name(Route route) {
   return route == Route::selector ? "selector" : chevron::name(static_cast<AllReduceAlgorithm>(route));
 }
 
-template <int NRanks, cuda::thread_scope Scope = cuda::thread_scope_device>
+//! What a test's groups are of, where it says nothing else.
+inline constexpr auto usual_scope =
+    system_scope_alone ? cuda::thread_scope_system : cuda::thread_scope_device;
+
+//! The devices of a group's ranks: with thread_scope_system those of the environment.
+template <int NRanks, cuda::thread_scope Scope = usual_scope>
+std::array<int, NRanks> devices_of_group() {
+  if constexpr (Scope == cuda::thread_scope_system) {
+    return devices_of_ranks<NRanks>();
+  } else {
+    return {};
+  }
+}
+
+//! Between devices only what lies in windows is used in place, so a group has windows of its workers' buffers, which must live
+//! as long as it does.
+template <int NRanks, cuda::thread_scope Scope = usual_scope>
 class Group {
  public:
   using Transport = CudaPeer<NRanks, Scope>;
@@ -76,9 +97,25 @@ class Group {
         Transport::template create<OneShotPush<NRanks, float>, ReduceScatterAllGather<NRanks, float>,
                                    ReduceScatterAllGatherZeroCopy<NRanks, float>, OneShotPull<NRanks, float>,
                                    TwoShotPush<NRanks, float>, ReduceScatterAllGatherPush<NRanks, float>,
-                                   Chosen>(std::array<int, NRanks>{}, options);
+                                   Chosen>(devices_of_group<NRanks, Scope>(), options);
     if (!made) throw std::runtime_error(made.error().message());
     communicators_ = std::move(*made);
+  }
+  explicit Group(std::vector<Worker> const& workers, CudaOptions const& options = usual()) : Group(options) {
+    make_windows(workers);
+  }
+
+  void make_windows(std::vector<Worker> const& workers) {
+    for (Worker const& worker : workers) {
+      int const rank = static_cast<int>(&worker - workers.data());
+      worker.for_each_window([&](float* data, std::size_t count) { make_window(rank, data, count); });
+    }
+  }
+  //! On every rank as many.
+  void make_window(int rank, float* data, std::size_t count) {
+    auto window = (*this)[rank].register_window(data, count);
+    if (!window) throw std::runtime_error(window.error().message());
+    windows_.push_back(std::move(*window));
   }
 
   [[nodiscard]] static CudaOptions usual() {
@@ -131,16 +168,17 @@ class Group {
   [[nodiscard]] static std::vector<Worker> workers(std::size_t most_elements) {
     std::vector<Worker> all;
     all.reserve(NRanks);
-    for (int rank = 0; rank < NRanks; ++rank) all.emplace_back(rank, NRanks, most_elements);
+    auto const devices = devices_of_group<NRanks, Scope>();
+    for (int rank = 0; rank < NRanks; ++rank)
+      all.emplace_back(rank, NRanks, most_elements, devices[static_cast<std::size_t>(rank)]);
     return all;
   }
 
   //! One round of a rank: its input is made, the call, a look at the result.
   void round(int rank, Worker const& worker, Route route, std::size_t count,
-             CudaGeometry const& geometry = {}, bool in_place = false, std::size_t in_askew = 0,
-             std::size_t out_askew = 0) {
-    float* const in = worker.in(in_askew);
-    float* const out = in_place ? in : worker.out(out_askew);
+             CudaGeometry const& geometry = {}, Lie const& lie = {}) {
+    float* const in = worker.in(lie);
+    float* const out = worker.out(lie);
     worker.begin(in, out, count);
     call(rank, route, in, out, count, worker.stream(), geometry);
     worker.end(out, count);
@@ -148,7 +186,7 @@ class Group {
 
   //! Waits for all ranks; the first complaint, empty where there is none.
   [[nodiscard]] std::string finish(std::vector<Worker> const& workers, unsigned long long checked = 0) const {
-    cudaError_t const done = cudaDeviceSynchronize();
+    cudaError_t const done = synchronise_devices();
     if (std::string bad = status(); !bad.empty()) return bad;
     if (done != cudaSuccess) return cudaGetErrorString(done);
     for (Worker const& worker : workers) {
@@ -159,6 +197,7 @@ class Group {
 
  private:
   std::vector<Communicator<Transport>> communicators_{};
+  std::vector<typename Communicator<Transport>::template Window<float>> windows_{};
 };
 
 }  // namespace chevron::test

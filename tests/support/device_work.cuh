@@ -90,7 +90,8 @@ struct Turn {
 }
 
 //! @param dependent  with programmatic dependent launch
-inline void launch(Turn const& turn, unsigned blocks, cudaStream_t stream, bool dependent) {
+inline void launch(Turn const& turn, unsigned blocks, Stream const& stream, bool dependent) {
+  DeviceGuard const guard(stream.device());
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
@@ -103,43 +104,58 @@ inline void launch(Turn const& turn, unsigned blocks, cudaStream_t stream, bool 
   must(cudaLaunchKernelEx(&config, &take_turn, turn), "launching a turn");
 }
 
+//! How the buffers of a round lie in a worker's.
+struct Lie {
+  bool in_place = false;
+  std::size_t in_askew = 0;  //!< elements
+  std::size_t out_askew = 0;
+  bool in_no_window = false;
+};
+
 //! A rank's stream, its rounds and its mistakes.
 class Worker {
  public:
-  Worker(int rank, int ranks, std::size_t most_elements)
+  Worker(int rank, int ranks, std::size_t most_elements, int device)
       : rank_(rank),
         ranks_(ranks),
-        in_(most_elements + slack),
-        out_(most_elements + slack),
-        rounds_(most_blocks),
-        mistakes_(1) {
+        stream_(device),
+        in_(most_elements + slack, device),
+        out_(most_elements + slack, device),
+        plain_in_(most_elements + slack, device),
+        plain_out_(most_elements + slack, device),
+        rounds_(most_blocks, device),
+        mistakes_(1, device) {
     load_kernel(&take_turn);
   }
 
   [[nodiscard]] Stream const& stream() const { return stream_; }
   [[nodiscard]] float* in(std::size_t askew = 0) const { return in_.data() + askew; }
   [[nodiscard]] float* out(std::size_t askew = 0) const { return out_.data() + askew; }
+  [[nodiscard]] float* in(Lie const& lie) const {
+    return (lie.in_no_window ? plain_in_ : in_).data() + lie.in_askew;
+  }
+  [[nodiscard]] float* out(Lie const& lie) const {
+    return lie.in_place ? in(lie) : (lie.in_no_window ? plain_out_ : out_).data() + lie.out_askew;
+  }
+  //! Calls `make(data, count)` for each buffer that shall lie in a window.
+  template <class Make>
+  void for_each_window(Make&& make) const {
+    make(in_.data(), in_.count());
+    make(out_.data(), out_.count());
+  }
 
   //! Makes the next round's input. All turns of a worker have as many blocks.
   void begin(float* in, float* out, std::size_t count, unsigned blocks = 1, bool dependent = false) const {
-    begin_on(stream_, in, out, count, blocks, dependent);
-  }
-  void begin_on(cudaStream_t stream, float* in, float* out, std::size_t count, unsigned blocks = 1,
-                bool dependent = false) const {
     Turn turn = this->turn(count);
     turn.in = in;
     turn.out = out;
-    launch(turn, blocks, stream, dependent);
+    launch(turn, blocks, stream_, dependent);
   }
   //! Looks at the current round's result.
   void end(float const* out, std::size_t count, unsigned blocks = 1, bool dependent = false) const {
-    end_on(stream_, out, count, blocks, dependent);
-  }
-  void end_on(cudaStream_t stream, float const* out, std::size_t count, unsigned blocks = 1,
-              bool dependent = false) const {
     Turn turn = this->turn(count);
     turn.result = out;
-    launch(turn, blocks, stream, dependent);
+    launch(turn, blocks, stream_, dependent);
   }
   //! Both in one kernel.
   void go_on(float* in, float* out, std::size_t count, unsigned blocks, bool dependent) const {
@@ -184,9 +200,11 @@ class Worker {
 
   int rank_;
   int ranks_;
-  Stream stream_{};
+  Stream stream_;
   DeviceBuffer<float> in_;
   DeviceBuffer<float> out_;
+  DeviceBuffer<float> plain_in_;  //!< these lie in no window
+  DeviceBuffer<float> plain_out_;
   DeviceBuffer<unsigned> rounds_;
   DeviceBuffer<Mistakes> mistakes_;
 };

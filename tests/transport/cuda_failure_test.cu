@@ -2,6 +2,8 @@
 //
 // What goes wrong on a device ends in an error that says what and who, in bounded time (contract C5), and leaves the device
 // usable: ranks that don't come, calls that don't fit together, wrong arguments, aborts, use by two at once.
+//
+// Compiled once more with CHEVRON_TEST_SYSTEM_SCOPE, for ranks on the devices of CHEVRON_TEST_DEVICES.
 #include <support/catch.hpp>
 #include <support/device.cuh>
 #include <support/device_group.cuh>
@@ -28,8 +30,7 @@ using namespace chevron::test;
 using namespace std::chrono_literals;
 
 constexpr int ranks = 3;
-constexpr auto device_scope = cuda::thread_scope_device;
-using Transport = CudaPeer<ranks, device_scope>;
+using Transport = CudaPeer<ranks, usual_scope>;
 using Clock = std::chrono::steady_clock;
 
 //! How late a rank may come, and how soon everybody knows of it. Tools slow everything down.
@@ -60,18 +61,26 @@ using Push = OneShotPush<ranks, T, Op, E>;
 template <class T, class Op = Sum, class E = Identity>
 using ZeroCopy = ReduceScatterAllGatherZeroCopy<ranks, T, Op, E>;
 
-//! Buffers and streams of all ranks. Buffers have more elements than any call names, so that ranks that are wrong about a
+//! Buffers and streams of all ranks, each on its rank's device. Buffers have more elements than any call names, so that ranks that are wrong about a
 //! count touch nothing else.
 struct Seats {
   static constexpr std::size_t elements = 200'000;
-  std::vector<Stream> stream = streams(ranks);
+  std::vector<Stream> stream = streams_on(devices_of_group<ranks>());
   std::vector<DeviceBuffer<float>> in{};
   std::vector<DeviceBuffer<float>> out{};
 
   Seats() {
-    for (int rank = 0; rank < ranks; ++rank) {
-      in.emplace_back(elements);
-      out.emplace_back(elements);
+    for (int const device : devices_of_group<ranks>()) {
+      in.emplace_back(elements, device);
+      out.emplace_back(elements, device);
+    }
+  }
+  //! Windows of each rank, for all buffers: some tests give a rank another one's.
+  template <class AnyGroup>
+  void make_windows(AnyGroup& group) const {
+    for (int rank = 0; rank < AnyGroup::ranks; ++rank) {
+      for (auto const& buffer : in) group.make_window(rank, buffer.data(), elements);
+      for (auto const& buffer : out) group.make_window(rank, buffer.data(), elements);
     }
   }
   template <class T = float>
@@ -82,13 +91,21 @@ struct Seats {
   [[nodiscard]] T* output(int rank) const {
     return reinterpret_cast<T*>(out[static_cast<std::size_t>(rank)].data());
   }
-  [[nodiscard]] cudaStream_t on(int rank) const { return stream[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] Stream const& on(int rank) const { return stream[static_cast<std::size_t>(rank)]; }
 };
+
+//! A group with windows of all seats' buffers.
+template <class AnyGroup = Group<ranks>>
+AnyGroup group_for(Seats const& seats, CudaOptions const& options = AnyGroup::usual()) {
+  AnyGroup group(options);
+  seats.make_windows(group);
+  return group;
+}
 
 //! All communicators have failed with this code, and with this rank at fault where one is given; kernels have ended.
 template <class AnyGroup>
 void require_failure(AnyGroup& group, Seats const& seats, Errc code, int culprit = -1) {
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  REQUIRE(synchronise_devices() == cudaSuccess);
   for (int rank = 0; rank < AnyGroup::ranks; ++rank) {
     INFO("rank " << rank);
     auto const status = group[rank].status();
@@ -97,7 +114,8 @@ void require_failure(AnyGroup& group, Seats const& seats, Errc code, int culprit
     CHECK(status.error().code == code);
     if (culprit >= 0) CHECK(status.error().rank == culprit);
     // Later calls fail at once, with the same error.
-    auto const later = group.try_call(rank, Route::push, seats.input(0), seats.output(0), 1, seats.on(0));
+    auto const later =
+        group.try_call(rank, Route::push, seats.input(rank), seats.output(rank), 1, seats.on(rank));
     REQUIRE_FALSE(later.has_value());
     CHECK(later.error().same_cause(status.error()));
   }
@@ -107,7 +125,7 @@ void require_failure(AnyGroup& group, Seats const& seats, Errc code, int culprit
 //! A new group works.
 void require_that_the_next_one_works() {
   auto const workers = Group<ranks>::workers(3000);
-  Group<ranks> group;
+  Group<ranks> group(workers);
   for (Route const route : named_routes) {
     for (int rank = 0; rank < ranks; ++rank) {
       group.round(rank, workers[static_cast<std::size_t>(rank)], route, 3000);
@@ -122,18 +140,24 @@ class Mixed {
  public:
   static constexpr int ranks = ::ranks;
 
-  Mixed() {
+  explicit Mixed(Seats const& seats) {
     auto made =
         Transport::create<Push<float>, OneShotPull<ranks, float>, TwoShotPush<ranks, float>,
                           ReduceScatterAllGather<ranks, float>, ZeroCopy<float>,
                           ReduceScatterAllGatherPush<ranks, float>, Push<std::int32_t>, Push<float, Max>,
                           Push<float, Other>, ZeroCopy<std::int32_t>, ZeroCopy<float, Max>,
                           ZeroCopy<float, Other>, ZeroCopy<float, Sum, OtherEpilogue>, Group<ranks>::Chosen>(
-            std::array<int, ranks>{}, with_deadline(20s));
+            devices_of_group<ranks>(), with_deadline(20s));
     if (!made) throw std::runtime_error(made.error().message());
     communicators_ = std::move(*made);
+    seats.make_windows(*this);
   }
   [[nodiscard]] auto& operator[](int rank) { return communicators_[static_cast<std::size_t>(rank)]; }
+  void make_window(int rank, float* data, std::size_t count) {
+    auto window = (*this)[rank].register_window(data, count);
+    if (!window) throw std::runtime_error(window.error().message());
+    windows_.push_back(std::move(*window));
+  }
 
   template <class Choice, class T = float, class Op = Sum, class E = Identity>
   [[nodiscard]] Result<void> call(int rank, Seats const& seats, std::size_t count, Op operation = {},
@@ -168,6 +192,7 @@ class Mixed {
 
  private:
   std::vector<Communicator<Transport>> communicators_{};
+  std::vector<Communicator<Transport>::Window<float>> windows_{};
 };
 
 //! All ranks call; all learn of `code` long before the deadline. A rank that calls after another one has noticed may be
@@ -175,7 +200,7 @@ class Mixed {
 template <class Call>
 void require_mismatch(Errc code, Call&& call) {
   Seats const seats;
-  Mixed group;
+  Mixed group(seats);
   auto const begin = Clock::now();
   for (int rank = 0; rank < ranks; ++rank) {
     Result<void> const made = call(group, rank, seats);
@@ -198,7 +223,7 @@ TEST_CASE("a rank that never comes") {
         int const missing = (trial + static_cast<int>(route)) % ranks;
         INFO("trial " << trial << ", " << name(route) << ", count " << count << ", rank " << missing
                       << " does not come");
-        Group<ranks> group(with_deadline(short_deadline()));
+        auto group = group_for(seats, with_deadline(short_deadline()));
         auto const begin = Clock::now();
         // In either order, and not at the same time: whoever came is not to blame, however late.
         for (int i = 0; i < ranks; ++i) {
@@ -222,7 +247,7 @@ TEST_CASE("a rank that stops coming after good calls") {
   for (Route const route : named_routes) {
     INFO(name(route));
     Seats const seats;
-    Group<ranks> group(with_deadline(short_deadline()));
+    auto group = group_for(seats, with_deadline(short_deadline()));
     for (int i = 0; i < 20; ++i) {
       for (int rank = 0; rank < ranks; ++rank) {
         if (rank == 1 && i == 19) continue;
@@ -240,14 +265,14 @@ TEST_CASE("a graph of a communicator that is over ends") {
   Seats const seats;
   for (Route const route : named_routes) {
     INFO(name(route));
-    Group<ranks> group(with_deadline(short_deadline()));
+    auto group = group_for(seats, with_deadline(short_deadline()));
     Graph const graph(seats.on(0), [&] {
       for (int i = 0; i < 4; ++i) group.call(0, route, seats.input(0), seats.output(0), 10'000, seats.on(0));
     });
     auto const begin = Clock::now();
     for (int i = 0; i < 10; ++i) graph.launch(seats.on(0));
     // Only the first call waits for the deadline.
-    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    REQUIRE(synchronise_devices() == cudaSuccess);
     CHECK(Clock::now() - begin < short_deadline() + soon() / 2);
     auto const status = group[0].status();
     REQUIRE_FALSE(status.has_value());
@@ -278,7 +303,7 @@ TEST_CASE("a rank that is wrong about its count writes to nobody's other memory"
   need_device();
   Watchdog const watchdog(120s, "a count that is too large");
   Seats const seats;
-  Mixed group;
+  Mixed group(seats);
   for (auto const& in : seats.in) in.set(0, std::vector<float>(3000, 1.0f));
   for (int rank = 0; rank < ranks; ++rank) {
     (void)group.call_route(rank, Route::zero_copy, seats, rank == 2 ? 3000 : 1000);
@@ -392,7 +417,7 @@ TEST_CASE("wrong arguments are refused at once, and the peers learn of it") {
   for (Wrong const& wrong : all) {
     for (Route const route : {Route::push, Route::pull}) {
       INFO(wrong.what << ", " << name(route));
-      Group<ranks> group;
+      auto group = group_for(seats);
       auto const begin = Clock::now();
       group.call(0, route, seats.input(0), seats.output(0), 10, seats.on(0));
       auto const refused = group.try_call(1, route, wrong.in, wrong.out, wrong.count, seats.on(1));
@@ -410,7 +435,7 @@ TEST_CASE("null pointers are fine where there is nothing to reduce") {
   need_device();
   Watchdog const watchdog(120s, "null pointers");
   Seats const seats;
-  Group<ranks> group;
+  Group<ranks> group;  // without any window
   for (int i = 0; i < route_count; ++i) {
     for (int rank = 0; rank < ranks; ++rank)
       group.call(rank, static_cast<Route>(i), nullptr, nullptr, 0, seats.on(rank));
@@ -426,7 +451,7 @@ TEST_CASE("a rank's output is another one's buffer") {
     for (int way = 0; way < 4; ++way) {
       INFO(name(route) << ", way " << way);
       Seats const seats;
-      Group<ranks> group;
+      auto group = group_for(seats);
       for (int rank = 0; rank < ranks; ++rank) {
         float const* in = seats.input(rank);
         float* out = seats.output(rank);
@@ -443,7 +468,7 @@ TEST_CASE("a rank's output is another one's buffer") {
   }
   // Inputs may be shared, and buffers may touch.
   Seats const seats;
-  Group<ranks> group;
+  auto group = group_for(seats);
   for (Route const route : named_routes) {
     for (int rank = 0; rank < ranks; ++rank) {
       group.call(rank, route, seats.input(0), seats.output(0) + static_cast<std::size_t>(rank) * count, count,
@@ -459,7 +484,7 @@ TEST_CASE("a thread aborts while kernels wait") {
   for (Route const route : named_routes) {
     INFO(name(route));
     Seats const seats;
-    Group<ranks> group(with_deadline(60s));
+    auto group = group_for(seats, with_deadline(60s));
     auto const begin = Clock::now();
     for (int rank = 0; rank < 2; ++rank)
       group.call(rank, route, seats.input(rank), seats.output(rank), 30'000, seats.on(rank));
@@ -467,7 +492,7 @@ TEST_CASE("a thread aborts while kernels wait") {
       std::this_thread::sleep_for(50ms);
       group[2].abort();
     });
-    cudaError_t const done = cudaDeviceSynchronize();
+    cudaError_t const done = synchronise_devices();
     other.join();
     REQUIRE(done == cudaSuccess);
     require_failure(group, seats, Errc::aborted, 2);
@@ -480,7 +505,7 @@ TEST_CASE("a call that was not named when the communicators were made") {
   need_device();
   Watchdog const watchdog(120s, "not loaded");
   Seats const seats;
-  auto made = Transport::create<Push<float>>(std::array<int, ranks>{}, with_deadline(5s));
+  auto made = Transport::create<Push<float>>(devices_of_group<ranks>(), with_deadline(5s));
   REQUIRE(made.has_value());
   auto& communicators = *made;
   auto const refused = all_reduce<OneShotPull<ranks, float>>(communicators[0], seats.input(0),
@@ -499,7 +524,7 @@ TEST_CASE("a call that was not named when the communicators were made") {
                                               seats.input(rank), seats.output(rank), 10, seats.on(rank));
     CHECK(done.has_value());
   }
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(synchronise_devices() == cudaSuccess);
   for (auto const& communicator : communicators) CHECK(communicator.status().has_value());
   REQUIRE(trouble_with_device() == "");
 }
@@ -509,8 +534,8 @@ TEST_CASE("two threads use one communicator") {
   Watchdog const watchdog(120s, "two threads");
   int const calls = amount(500, 5'000, 20);
   Seats const seats;
-  Stream const second;
-  Group<2> group(with_deadline(20s));
+  Stream const second(seats.on(0).device());
+  auto group = group_for<Group<2>>(seats, with_deadline(20s));
   std::atomic<int> made{0};
   std::atomic<int> refused{0};
   std::atomic<int> failed{0};
@@ -550,9 +575,9 @@ TEST_CASE("two graphs of one rank at the same time are found out") {
   for (Route const route : named_routes) {
     INFO(name(route));
     Seats const seats;
-    Stream const second;
-    Group<2> group(with_deadline(3s));
-    auto const record = [&](cudaStream_t stream) {
+    Stream const second(seats.on(0).device());
+    auto group = group_for<Group<2>>(seats, with_deadline(3s));
+    auto const record = [&](Stream const& stream) {
       return Graph(
           stream, [&] { group.call(0, route, seats.input(0), seats.output(0), 1000, stream, {.lanes = 2}); });
     };
@@ -577,13 +602,13 @@ TEST_CASE("more lanes than there is room for") {
   options.packet_bytes = 128;
   options.chunk_bytes = 128;
   options.lanes = 257;
-  auto const refused = Transport::create<Push<float>>(std::array<int, ranks>{}, options);
+  auto const refused = Transport::create<Push<float>>(devices_of_group<ranks>(), options);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == Errc::bad_argument);
   // What does not fit is left out, by the communicators and by calls.
   options.lanes = 256;
   auto const workers = Group<4>::workers(50'000);
-  Group<4> group(options);
+  Group<4> group(workers, options);
   for (int lanes : {1, 63, 65, 256, 100'000}) {
     for (Route const route : named_routes) {
       for (int rank = 0; rank < 4; ++rank) {

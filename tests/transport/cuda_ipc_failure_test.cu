@@ -66,7 +66,7 @@ TEST_CASE("a device that does not exist is told on all ranks") {
   Children children;
   for (int r = 0; r < 2; ++r) {
     children.start([&] {
-      IpcRank<2> rank(*stage, r, r == 1 ? 1000 : 0);
+      IpcRank<2> rank(*stage, r, r == 1 ? 1000 : device_of(r));
       auto const joined = rank.template try_join<Push<2>>(hasty(20s));
       return rank.failed_so(joined, Errc::no_device, 1, Clock::now() + 1s, "joining") ? 0 : 1;
     });

@@ -3,13 +3,15 @@
 #define CHEVRON_TESTS_TRANSPORT_CUDA_IPC_RANKS_CUH
 
 //! @file
-//! Ranks that are processes with a device. The test's own process never uses CUDA, since a fork after that is of no use.
+//! Ranks that are processes with a device, on those that CHEVRON_TEST_DEVICES lists, else on device 0. The test's own process
+//! never uses CUDA, since a fork after that is of no use.
 
 #include <chevron/chevron.cuh>
 
 #include <support/catch.hpp>
 #include <support/data.hpp>
 #include <support/processes.hpp>
+#include <support/rank_devices.hpp>
 #include <support/reference.hpp>
 #include <support/seed.hpp>
 #include <support/shared.hpp>
@@ -49,6 +51,11 @@ inline int need_device() {
     std::puts("skipped: there is no CUDA device");
     std::exit(77);
   }
+  for (int const device : listed_devices()) {
+    if (device >= 0 && device < devices) continue;
+    std::printf("CHEVRON_TEST_DEVICES lists what is no device here; there are %d\n", devices);
+    std::exit(1);
+  }
   return devices;
 }
 
@@ -83,7 +90,7 @@ class IpcRank {
  public:
   using Transport = CudaIpc<NRanks>;
 
-  IpcRank(Stage& stage, int rank, int device = 0) : stage_(stage), rank_(rank), device_(device) {}
+  IpcRank(Stage& stage, int rank, int device) : stage_(stage), rank_(rank), device_(device) {}
 
   //! Joins the others; says so where it fails.
   template <class... Choices>
@@ -103,6 +110,7 @@ class IpcRank {
   void leave() { communicator_.reset(); }
 
   [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int device() const { return device_; }
   [[nodiscard]] Communicator<Transport>& communicator() { return *communicator_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
   [[nodiscard]] bool is_good() const { return stage_.verdict.good(); }
@@ -194,6 +202,7 @@ class IpcRank {
 
   //! After an error the process's device works as before.
   bool device_works() {
+    if (!good(cudaSetDevice(device_), "choosing a device after an error")) return false;
     float* data = nullptr;
     float value = 0;
     float const sent = 42;
@@ -213,7 +222,8 @@ class IpcRank {
   cudaStream_t stream_ = nullptr;
 };
 
-//! Runs `body(rank)`, an IpcRank, in a process per rank. `victim` is a rank that ends by SIGKILL, -1 for none.
+//! Runs `body(rank)`, an IpcRank, in a process per rank. `victim` is a rank that ends by SIGKILL, -1 for none. `spread`: on all
+//! devices there are, where the environment lists none.
 template <int NRanks, class Body>
 void in_processes(Body&& body, int victim = -1, bool spread = false) {
   int const devices = need_device();
@@ -224,7 +234,8 @@ void in_processes(Body&& body, int victim = -1, bool spread = false) {
     Children children;
     for (int rank = 0; rank < NRanks; ++rank) {
       children.start([&] {
-        IpcRank<NRanks> mine(*stage, rank, spread ? rank % devices : 0);
+        bool const on_all = spread && listed_devices().empty();
+        IpcRank<NRanks> mine(*stage, rank, on_all ? rank % devices : device_of(rank));
         body(mine);
         return 0;
       });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Ranks that are processes on one device: all algorithms, in windows and elsewhere, on memory of every kind.
+// Ranks that are processes, on one device or each on its own: all algorithms, in windows and elsewhere, on memory of every kind.
 #include <transport/cuda_ipc_ranks.cuh>
 
 #include <cuda.h>
@@ -71,13 +71,13 @@ void play_all(IpcRank<NRanks>& rank) {
   (void)rank.meet();
 }
 
-TEST_CASE("2 processes on a device") {
+TEST_CASE("2 processes") {
   in_processes<2>([](auto& rank) { play_all(rank); });
 }
-TEST_CASE("3 processes on a device") {
+TEST_CASE("3 processes") {
   in_processes<3>([](auto& rank) { play_all(rank); });
 }
-TEST_CASE("4 processes on a device") {
+TEST_CASE("4 processes") {
   in_processes<4>([](auto& rank) { play_all(rank); });
 }
 TEST_CASE("processes on devices of their own, where there are several") {
@@ -110,10 +110,10 @@ TEST_CASE("ranks meet through a bootstrap") {
   Shared<Meeting> const meeting;
   in_processes<2>([&](auto& rank) {
     BoardBootstrap ranks(board, meeting, rank.rank());
-    auto const joined = CudaIpc<2>::join<Push<2>>(ranks, 0, patient());
+    auto const joined = CudaIpc<2>::join<Push<2>>(ranks, rank.device(), patient());
     if (!rank.good(joined, "joining")) return;
     (void)rank.expect(joined->rank() == rank.rank(), "the bootstrap's rank is the communicator's");
-    auto const of_another_size = CudaIpc<3>::join<Push<3>>(ranks, 0, patient());
+    auto const of_another_size = CudaIpc<3>::join<Push<3>>(ranks, rank.device(), patient());
     (void)rank.expect(!of_another_size && of_another_size.error().code == Errc::ranks_mismatch,
                       "a bootstrap of another size is refused");
     (void)rank.meet();
@@ -134,7 +134,12 @@ Function* driver_function(char const* name) {
 
 constexpr std::size_t room_bytes = (largest + 64) * sizeof(float);
 
-// None of these is freed: the process ends soon.
+// None of these is freed: the process ends soon. They are of the current device, the rank's.
+
+int current_device() {
+  int device = -1;
+  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
+}
 
 float* inside_an_allocation() {
   void* data = nullptr;
@@ -147,7 +152,7 @@ float* of_a_pool(bool shareable) {
   properties.allocType = cudaMemAllocationTypePinned;
   properties.handleTypes = shareable ? cudaMemHandleTypePosixFileDescriptor : cudaMemHandleTypeNone;
   properties.location.type = cudaMemLocationTypeDevice;
-  properties.location.id = 0;
+  properties.location.id = current_device();
   cudaMemPool_t pool = nullptr;
   void* first = nullptr;
   void* data = nullptr;
@@ -166,6 +171,7 @@ float* of_two_mappings() {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = current_device();
   properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   CUmemAccessDesc access{};
   access.location = properties.location;

@@ -3,12 +3,14 @@
 #define CHEVRON_TESTS_COLLECTIVE_CUDA_MATRIX_GROUP_CUH
 
 //! @file
-//! All ranks of a group on device 0, behind an interface that knows only the element: what plays a plan is compiled once.
+//! All ranks of a group, behind an interface that knows only the element: what plays a plan is compiled once. With
+//! thread_scope_device they are on device 0, else where the environment says.
 
 #include <chevron/collective/all_reduce.cuh>
 #include <chevron/transport/cuda_peer.cuh>
 
 #include <collective/cuda_matrix/plan.hpp>
+#include <support/rank_devices.hpp>
 
 #include <array>
 #include <cstddef>
@@ -26,6 +28,8 @@ class DeviceGroup {
   virtual ~DeviceGroup() = default;
   //! What is wrong with the communicators; empty where nothing is.
   [[nodiscard]] virtual std::string status() const = 0;
+  //! Makes memory of a rank's a window that is there until the group goes. All ranks make as many.
+  [[nodiscard]] virtual Result<void> make_window(int rank, T* data, std::size_t count) = 0;
   [[nodiscard]] virtual Result<void> call(int rank, PlannedCall const& call, T const* in, T* out,
                                           cudaStream_t stream) const = 0;
 };
@@ -98,6 +102,13 @@ class GroupOnDevice final : public DeviceGroup<T> {
     return text;
   }
 
+  [[nodiscard]] Result<void> make_window(int rank, T* data, std::size_t count) override {
+    auto window = communicators_[static_cast<std::size_t>(rank)].register_window(data, count);
+    if (!window) return window.error();
+    windows_.push_back(std::move(*window));
+    return {};
+  }
+
   [[nodiscard]] Result<void> call(int rank, PlannedCall const& call, T const* in, T* out,
                                   cudaStream_t stream) const override {
     Function const function = functions(Indices{})[static_cast<std::size_t>(call.task * algorithm_count) +
@@ -109,7 +120,9 @@ class GroupOnDevice final : public DeviceGroup<T> {
  private:
   template <class... Cs>
   static auto create(CudaOptions const& options, detail::Choices<Cs...>) {
-    return Transport::template create<Cs...>(std::array<int, NRanks>{}, options);
+    std::array<int, NRanks> devices{};
+    if constexpr (SystemScope) devices = devices_of_ranks<NRanks>();
+    return Transport::template create<Cs...>(devices, options);
   }
 
   template <int Index>
@@ -134,6 +147,7 @@ class GroupOnDevice final : public DeviceGroup<T> {
   }
 
   std::vector<Communicator<Transport>> communicators_{};
+  std::vector<typename Communicator<Transport>::template Window<T>> windows_{};
 };
 
 }  // namespace chevron::test

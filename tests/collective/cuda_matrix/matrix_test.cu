@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Contracts C1 and C3 on a device, for one element and some rank counts: every task, every algorithm, both scopes.
+// Contracts C1 and C3 on devices, for one element and some rank counts: every task, every algorithm, both scopes; where
+// CHEVRON_TEST_DEVICES lists several devices, what is compiled for thread_scope_system.
 // Compiled several times, with CHEVRON_TEST_ELEMENT, CHEVRON_TEST_FIRST_RANKS, _LAST_RANKS and _RANKS_STEP.
 //
 // CHEVRON_TEST_SEED=n repeats a run, CHEVRON_TEST_FULL=1 takes every count from 0 to 4097 and more memory,
-// CHEVRON_TEST_SMALL=1 takes a few calls.
+// CHEVRON_TEST_SMALL=1 takes a few calls, CHEVRON_TEST_RANKS=2-4 these rank counts alone.
 #include <collective/cuda_matrix/group.cuh>
 #include <collective/cuda_matrix/plan.hpp>
 #include <collective/cuda_matrix/play.cuh>
 #include <support/catch.hpp>
 #include <support/device.cuh>
 #include <support/full.hpp>
+#include <support/rank_counts.hpp>
+#include <support/rank_devices.hpp>
 #include <support/seed.hpp>
 #include <support/watchdog.hpp>
 
@@ -39,22 +42,28 @@ class RankCountRun {
 
   RankCountRun(int ranks, Make device, Make system) : ranks_(ranks), device_(device), system_(system) {}
 
+  [[nodiscard]] int ranks() const { return ranks_; }
+
   void sample(int plans, std::size_t calls) {
-    for (int i = 0; i < plans; ++i) play(planner().mixed(i % 3 == 2, {.calls = calls}));
+    for (int i = 0; i < plans; ++i) play(planner().mixed(system_scope(i), {.calls = calls}));
   }
   void every_count() {
     constexpr std::size_t at_once = 241;  // 17 times that is 4097
     for (std::size_t first = 0; first <= 4097; first += at_once) {
-      play(planner().counts_from(first, first / at_once % 3 == 2, {.calls = at_once}));
+      bool const scope = system_scope(static_cast<int>(first / at_once));
+      play(planner().counts_from(first, scope, {.calls = at_once}));
     }
   }
   void large(int plans, std::size_t calls, std::size_t most, std::size_t megabytes) {
     for (int i = 0; i < plans; ++i) {
-      play(planner().large(i % 3 == 2, most, {.calls = calls, .bytes = megabytes << 20}));
+      play(planner().large(system_scope(i), most, {.calls = calls, .bytes = megabytes << 20}));
     }
   }
 
  private:
+  //! Whether a plan is for thread_scope_system: ranks on several devices have no other.
+  static bool system_scope(int plan) { return is_spread() || plan % 3 == 2; }
+
   Planner planner() {
     return Planner(noise(seed(), static_cast<std::uint64_t>(ranks_),
                          static_cast<std::uint64_t>(element_kind<Value>) << 32 | ++plans_),
@@ -83,6 +92,7 @@ void matrix(std::integer_sequence<int, Is...>) {
                                       &GroupOnDevice<Value, first_ranks + Is * ranks_step, false>::make,
                                       &GroupOnDevice<Value, first_ranks + Is * ranks_step, true>::make)...};
   for (RankCountRun& run : runs) {
+    if (!is_wanted_rank_count(run.ranks())) continue;
     if (small_run()) {
       run.sample(3, 6);
     } else if (full_run()) {

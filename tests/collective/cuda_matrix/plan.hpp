@@ -42,6 +42,13 @@ constexpr bool is_compiled(int ranks, ElementKind element, int task, int algorit
   return (mixed + task) % 2 == 0 && ((mixed + task) / 2 + ranks) % algorithm_count == algorithm;
 }
 
+//! Whether buffers must lie in windows where the ranks have devices of their own.
+constexpr bool needs_windows(AllReduceAlgorithm algorithm) {
+  return algorithm == AllReduceAlgorithm::one_shot_pull ||
+         algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy ||
+         algorithm == AllReduceAlgorithm::reduce_scatter_all_gather_push;
+}
+
 //! Where one rank's buffers of one call lie in its canvas, in bytes.
 struct Place {
   std::size_t in = 0;

@@ -3,13 +3,14 @@
 #define CHEVRON_TESTS_COLLECTIVE_CUDA_MATRIX_PLAY_CUH
 
 //! @file
-//! Makes all calls of a plan on a device, and finds everything that is wrong afterwards. Results are compared there, with
-//! what the plain reference gave on the host.
+//! Makes all calls of a plan on the ranks' devices, and finds everything that is wrong afterwards. Results are compared there,
+//! with what the plain reference gave on the host.
 
 #include <collective/cuda_matrix/group.cuh>
 #include <collective/cuda_matrix/plan.hpp>
 #include <support/data.hpp>
 #include <support/device.cuh>
+#include <support/rank_devices.hpp>
 #include <support/reference.hpp>
 
 #include <cstddef>
@@ -163,29 +164,36 @@ class Player {
   using Bits = bits_t<T>;
 
  public:
-  explicit Player(Plan const& plan) : plan_(plan), streams_(streams(plan.ranks)) {
+  explicit Player(Plan const& plan)
+      : plan_(plan), devices_(devices_of(plan)), streams_(streams_on(devices_)) {
     load_kernel(&take<Bits>);
     load_kernel(&paint);
     load_kernel(&copy_canvas);
     load_kernel(&find_stain);
     load_kernel(&dawdle);
     auto const ranks = static_cast<std::size_t>(plan.ranks);
-    findings_ = DeviceBuffer<Finding>(ranks * plan.calls.size());
-    stains_ = DeviceBuffer<unsigned long long>(std::vector<unsigned long long>(ranks, ~0ull));
+    expected_.resize(ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      findings_.emplace_back(plan.calls.size(), devices_[rank]);
+      stains_.emplace_back(std::vector<unsigned long long>(1, ~0ull), devices_[rank]);
+    }
     for (PlannedCall const& call : plan.calls) {
       auto const expected = expectation_of<T>(plan, call);
       std::vector<Bits> bits(expected.size());
       for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = bits_of(expected[i]);
-      expected_.emplace_back(bits);
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        if (first_on_device_of(rank) == rank) expected_[rank].emplace_back(bits, devices_[rank]);
+      }
     }
     for (std::size_t rank = 0; rank < ranks; ++rank) prepare(rank);
-    must(cudaDeviceSynchronize(), "preparing the canvases");
+    must(synchronise_devices(), "preparing the canvases");
   }
 
   //! The first complaint; empty where everything is as it should be.
-  std::string play(DeviceGroup<T> const& group) {
+  std::string play(DeviceGroup<T>& group) {
+    if (std::string bad = make_windows(group); !bad.empty()) return bad;
     std::string complaint = plan_.captured ? play_captured(group) : play_eagerly(group);
-    if (cudaError_t const done = cudaDeviceSynchronize(); done != cudaSuccess && complaint.empty()) {
+    if (cudaError_t const done = synchronise_devices(); done != cudaSuccess && complaint.empty()) {
       complaint = plan_.text(0) + "\n  the device says: " + cudaGetErrorString(done);
     }
     if (std::string const bad = group.status(); complaint.empty() && !bad.empty())
@@ -196,10 +204,40 @@ class Player {
  private:
   static constexpr int replays = 3;
 
+  [[nodiscard]] static std::vector<int> devices_of(Plan const& plan) {
+    std::vector<int> devices(static_cast<std::size_t>(plan.ranks), 0);
+    for (int rank = 0; plan.system_scope && rank < plan.ranks; ++rank)
+      devices[static_cast<std::size_t>(rank)] = device_of(rank);
+    return devices;
+  }
+  //! The rank that holds what all ranks of a device read.
+  [[nodiscard]] std::size_t first_on_device_of(std::size_t rank) const {
+    std::size_t first = 0;
+    while (devices_[first] != devices_[rank]) ++first;
+    return first;
+  }
+
+  //! Each buffer that must lie in a window has one of its own; the others lie in none.
+  std::string make_windows(DeviceGroup<T>& group) {
+    for (std::size_t rank = 0; rank < canvases_.size(); ++rank) {
+      for (std::size_t index = 0; index < plan_.calls.size(); ++index) {
+        PlannedCall const& call = plan_.calls[index];
+        if (!needs_windows(call.algorithm)) continue;
+        for (std::size_t const at : {call.places[rank].in, call.places[rank].out}) {
+          auto const data = reinterpret_cast<T*>(canvases_[rank].data() + at);
+          auto const made = group.make_window(static_cast<int>(rank), data, call.count);
+          if (!made) return plan_.text(index) + "\n  a window: " + made.error().message();
+        }
+      }
+    }
+    return "";
+  }
+
   void prepare(std::size_t rank) {
+    DeviceGuard const guard(devices_[rank]);
     std::size_t const size_bytes = plan_.canvas_bytes[rank] + 200;
-    canvases_.emplace_back(size_bytes);
-    originals_.emplace_back(size_bytes);
+    canvases_.emplace_back(size_bytes, devices_[rank]);
+    originals_.emplace_back(size_bytes, devices_[rank]);
     auto const original = originals_.back().data();
     paint<<<1024, 256>>>(original, size_bytes, seed_of(rank));
     must(cudaGetLastError(), "painting a canvas");
@@ -244,16 +282,17 @@ class Player {
       if (!complaint.empty()) return complaint;
       graphs.back().upload(streams_[rank]);
     }
-    must(cudaDeviceSynchronize(), "uploading graphs");
+    must(synchronise_devices(), "uploading graphs");
     for (int replay = 0; replay < replays; ++replay) {
       for (std::size_t rank = 0; rank < graphs.size(); ++rank) graphs[rank].launch(streams_[rank]);
     }
     // Graphs go before their streams and after their last run.
-    must(cudaDeviceSynchronize(), "running graphs");
+    must(synchronise_devices(), "running graphs");
     return "";
   }
 
   void restore(std::size_t rank) {
+    DeviceGuard const guard(devices_[rank]);
     std::size_t const size_bytes = canvases_[rank].count();
     copy_canvas<<<blocks_for(size_bytes), 256, 0, streams_[rank]>>>(canvases_[rank].data(),
                                                                     originals_[rank].data(), size_bytes);
@@ -263,7 +302,7 @@ class Player {
   std::string make_call(DeviceGroup<T> const& group, std::size_t rank, std::size_t index) {
     PlannedCall const& call = plan_.calls[index];
     Place const& place = call.places[rank];
-    if (place.dawdle_ns != 0) dawdle<<<1, 1, 0, streams_[rank]>>>(place.dawdle_ns);
+    if (place.dawdle_ns != 0) dawdle_on(streams_[rank], place.dawdle_ns);
     auto const made = group.call(static_cast<int>(rank), call,
                                  reinterpret_cast<T const*>(canvases_[rank].data() + place.in),
                                  reinterpret_cast<T*>(canvases_[rank].data() + place.out), streams_[rank]);
@@ -274,10 +313,11 @@ class Player {
   void look_at(std::size_t rank, std::size_t index) {
     PlannedCall const& call = plan_.calls[index];
     Place const& place = call.places[rank];
+    DeviceGuard const guard(devices_[rank]);
     take<Bits><<<blocks_for(call.count), 256, 0, streams_[rank]>>>(
         Sight<Bits>{canvases_[rank].data(), originals_[rank].data(), seed_of(rank), place.in, place.out,
-                    call.count, expected_[index].data(), Nans<Bits>::template of<T>(),
-                    findings_.data() + rank * plan_.calls.size() + index});
+                    call.count, expected_[first_on_device_of(rank)][index].data(),
+                    Nans<Bits>::template of<T>(), findings_[rank].data() + index});
     must(cudaGetLastError(), "looking at a result");
   }
   void look_at_all(std::size_t rank) {
@@ -285,12 +325,16 @@ class Player {
   }
 
   std::string look() {
+    std::vector<Finding> findings;
+    std::vector<unsigned long long> stains;
     for (std::size_t rank = 0; rank < canvases_.size(); ++rank) {
+      DeviceGuard const guard(devices_[rank]);
       find_stain<<<1024, 256>>>(canvases_[rank].data(), canvases_[rank].count(), seed_of(rank),
-                                stains_.data() + rank);
+                                stains_[rank].data());
+      must(cudaGetLastError(), "looking for stains");
+      for (Finding const& finding : findings_[rank].values()) findings.push_back(finding);
+      stains.push_back(stains_[rank].values()[0]);
     }
-    auto const findings = findings_.values();
-    auto const stains = stains_.values();
     for (std::size_t i = 0; i < findings.size(); ++i) {
       Finding const& found = findings[i];
       std::size_t const call = i % plan_.calls.size();
@@ -336,12 +380,13 @@ class Player {
   }
 
   Plan const& plan_;
+  std::vector<int> devices_;  //!< of the ranks
   std::vector<Stream> streams_;
   std::vector<DeviceBuffer<unsigned char>> canvases_{};
   std::vector<DeviceBuffer<unsigned char>> originals_{};
-  std::vector<DeviceBuffer<Bits>> expected_{};
-  DeviceBuffer<Finding> findings_{};
-  DeviceBuffer<unsigned long long> stains_{};
+  std::vector<std::vector<DeviceBuffer<Bits>>> expected_{};  //!< of the first rank on each device, by call
+  std::vector<DeviceBuffer<Finding>> findings_{};            //!< by rank, then by call
+  std::vector<DeviceBuffer<unsigned long long>> stains_{};
 };
 
 }  // namespace chevron::test
