@@ -60,8 +60,8 @@ wanted() { case " $steps " in *" $1 "*) return 0 ;; *) return 1 ;; esac; }
 } >"$results/summary.txt"
 nvidia-smi topo -m >"$results/topology.txt" 2>&1
 
-links=bench/link/chevron-link-rates
-perf=bench/perf/cuda/chevron-perf-cuda
+links=bench/chevron-link-rates
+perf=bench/chevron-perf-cuda
 targets="$links $perf"
 # In the order in which they run: what is most likely to find something comes first.
 matrices='collective_cuda_matrix_float32_all_calls collective_cuda_matrix_bfloat16_2_to_6'
