@@ -145,7 +145,7 @@ class Group final : public DeviceGroup {
       most = endpoint.lanes_of(chevron::detail::kernel_of<Transport, Body, T, chevron::Identity>());
     });
     auto const shape =
-        chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most, endpoint.lane_threads());
+        chevron::detail::LaunchShape::of(policy.cuda, size_bytes, NRanks, most);
     policy.cuda.lanes = shape.lanes;
     policy.cuda.threads = shape.threads;
     if (shape.lanes > endpoint.early_lanes()) policy.cuda.let_go = chevron::LetGo::when_met;

@@ -101,12 +101,11 @@ struct LaunchShape {
   int lanes;
   int threads;
 
-  //! @param most_threads  of a lane, a multiple of 64
   [[nodiscard]] static LaunchShape of(CudaGeometry const& geometry, std::size_t size_bytes, int ranks,
-                                      int most_lanes, int most_threads) {
+                                      int most_lanes) {
     // Every thread that greets is a thread of the block, and half a block is whole warps.
     int const least = (ranks - 1) * CudaInbox::greeting_words;
-    int const threads = std::clamp((std::max(geometry.threads, least) + 63) / 64 * 64, 64, most_threads);
+    int const threads = std::clamp((std::max(geometry.threads, least) + 63) / 64 * 64, 64, max_lane_threads);
     if (geometry.lanes != 0) return {std::min(geometry.lanes, most_lanes), threads};
     std::size_t const lane_bytes = static_cast<std::size_t>(threads) * 16;
     std::size_t const wanted = (size_bytes + lane_bytes - 1) / lane_bytes;
@@ -143,8 +142,7 @@ template <class Body, class Transport, class T, class E>
   DeviceGuard const guard(endpoint.device());
   if (auto ordered = endpoint.follow(stream, during); !ordered) return ordered;
   CudaManner manner{geometry.ordering, geometry.let_go, geometry.packets};
-  LaunchShape const shape =
-      LaunchShape::of(geometry, size_bytes, Transport::ranks, lanes, endpoint.lane_threads());
+  LaunchShape const shape = LaunchShape::of(geometry, size_bytes, Transport::ranks, lanes);
   if (shape.lanes > endpoint.early_lanes()) manner.let_go = LetGo::when_met;
   using Kernel = void (*)(typename Lane::View, Call<T, E>, CallGreeting, CudaManner);
   auto const kernel = reinterpret_cast<Kernel>(const_cast<void*>(address));

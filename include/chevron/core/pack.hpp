@@ -11,6 +11,7 @@
 #include <chevron/core/rank.hpp>
 
 #include <cstddef>
+#include <type_traits>
 
 namespace chevron {
 
@@ -73,6 +74,21 @@ inline constexpr bool ignores_index = requires {
   requires Epilogue::ignores_index;
 };
 
+namespace detail {
+
+//! @brief The same value, whose computation is not fused with what follows: nvcc would make one multiply-add, rounded once, of
+//! an average's division and an epilogue's addition, where the reference rounds twice.
+template <class A>
+CHEVRON_INLINE A unfused(A value) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<A, float>) asm("" : "+f"(value));
+  if constexpr (std::is_same_v<A, double>) asm("" : "+d"(value));
+#endif
+  return value;
+}
+
+}  // namespace detail
+
 //! @brief Applies an element-scoped epilogue to a reduced pack and rounds it, once, to the element type.
 //! @param first  the index of the pack's first element within the call
 //! @param valid  elements that are there: the epilogue is not asked about others
@@ -83,12 +99,14 @@ CHEVRON_INLINE Pack<T, Size> finish_pack(Epilogue const& epilogue, Pack<Acc, Siz
   // A call that ignores the index may as well be made for elements that are not there.
   if (ignores_index<Epilogue> || valid == Size) {
     for (int k = 0; k < Size; ++k) {
-      pack.v[k] = ElementTraits<T>::narrow(epilogue(sum.v[k], first + static_cast<std::size_t>(k)));
+      pack.v[k] =
+          ElementTraits<T>::narrow(epilogue(detail::unfused(sum.v[k]), first + static_cast<std::size_t>(k)));
     }
   } else {
     pack = {};
     for (int k = 0; k < valid; ++k) {
-      pack.v[k] = ElementTraits<T>::narrow(epilogue(sum.v[k], first + static_cast<std::size_t>(k)));
+      pack.v[k] =
+          ElementTraits<T>::narrow(epilogue(detail::unfused(sum.v[k]), first + static_cast<std::size_t>(k)));
     }
   }
   return pack;

@@ -36,9 +36,6 @@ struct CudaOptions {
   std::chrono::milliseconds deadline{30'000};  //!< for joining, and for each wait of a call
   int lanes = 0;  //!< (alike) thread blocks that a call may have; 0: one for each multiprocessor, where ranks
                   //!< share a device as many as fit, up to 64; more than fit are as many as fit
-  int threads =
-      0;  //!< (alike) of a thread block at most, a multiple of 64, 64 to 512; 0: 512, where ranks share a
-          //!< device 256, since more small blocks than large ones fit beside each other
   int communicators = 1;  //!< (alike) that may have calls on a device at the same time: they share its room
   std::size_t packet_bytes =
       32 * 1024;  //!< (alike) bytes that one step of a packet algorithm carries to a lane, a
@@ -54,7 +51,6 @@ struct Configuration {
   std::int32_t version_number = version;
   std::int32_t ranks = 0;
   std::int32_t lanes = 0;
-  std::int32_t threads = 0;        //!< of a lane on a device
   std::int32_t communicators = 1;  //!< that share a device's room
   std::uint32_t selectors =
       0;  //!< fingerprint of the selectors named at joining: tables, rank counts, elements
@@ -71,10 +67,7 @@ struct Configuration {
                        .packet_bytes = options.packet_bytes,
                        .chunk_bytes = options.chunk_bytes,
                        .first_epoch = options.first_epoch};
-    if constexpr (requires { options.threads; }) {
-      made.threads = options.threads;
-      made.communicators = options.communicators;
-    }
+    if constexpr (requires { options.communicators; }) made.communicators = options.communicators;
     return made;
   }
 
@@ -83,7 +76,7 @@ struct Configuration {
     if (version_number != other.version_number) return Errc::version_mismatch;
     if (ranks != other.ranks) return Errc::ranks_mismatch;
     if (selectors != other.selectors) return Errc::table_mismatch;
-    if (lanes != other.lanes || threads != other.threads || communicators != other.communicators) {
+    if (lanes != other.lanes || communicators != other.communicators) {
       return Errc::lanes_mismatch;
     }
     if (packet_bytes != other.packet_bytes || chunk_bytes != other.chunk_bytes) return Errc::mailbox_mismatch;
@@ -122,9 +115,6 @@ struct Configuration {
     return bytes >= 128 && bytes % 128 == 0 && bytes <= (std::size_t{1} << 24);
   };
   if (options.lanes < 0 || options.lanes > 256) return bad("lanes must be 1 to 256, or 0");
-  if (options.threads != 0 && (options.threads < 64 || options.threads > 512 || options.threads % 64 != 0)) {
-    return bad("threads must be a multiple of 64 from 64 to 512, or 0");
-  }
   if (options.communicators < 1) return bad("communicators must be 1 or more");
   if (!is_size(options.packet_bytes)) return bad("packet_bytes must be a multiple of 128, at most 2^24");
   if (!is_size(options.chunk_bytes)) return bad("chunk_bytes must be a multiple of 128, at most 2^24");

@@ -182,7 +182,6 @@ class CudaEndpoint {
     return 0;
   }
   [[nodiscard]] int early_lanes() const { return residency_.early_lanes; }
-  [[nodiscard]] int lane_threads() const { return residency_.threads; }
 
  protected:
   //! Where the status words lie, a line for each rank: as the host addresses them, and as the device does.

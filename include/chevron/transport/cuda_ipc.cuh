@@ -203,13 +203,12 @@ class CudaIpc {
     struct Message {
       std::array<std::int16_t, at_once> lanes;
       int early_lanes;
-      int threads;
       int architecture;
     };
     Residency all = *mine;
     for (std::size_t begin = 0; begin < kernels.size(); begin += at_once) {
       std::size_t const size = std::min(at_once, kernels.size() - begin);
-      Message message{{}, mine->early_lanes, mine->threads, mine->architecture};
+      Message message{{}, mine->early_lanes, mine->architecture};
       for (std::size_t i = 0; i < size; ++i)
         message.lanes[i] = static_cast<std::int16_t>(mine->lanes[begin + i]);
       auto const gathered = processes.all_gather(message, -1, during);
@@ -219,7 +218,6 @@ class CudaIpc {
         for (std::size_t i = 0; i < size; ++i)
           all.lanes[begin + i] = std::min(all.lanes[begin + i], int{theirs.lanes[i]});
         all.early_lanes = std::min(all.early_lanes, theirs.early_lanes);
-        all.threads = std::min(all.threads, theirs.threads);
         all.architecture = std::min(all.architecture, theirs.architecture);
       }
     }

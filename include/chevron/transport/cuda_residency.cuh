@@ -27,17 +27,14 @@
 
 namespace chevron {
 
-//! Threads of a lane at most.
+//! Threads of a lane at most, and what room is proven for.
 inline constexpr int max_lane_threads = 512;
 
-//! The same for ranks that share a device, where nothing else is asked for.
-inline constexpr int usual_shared_threads = 256;
-
-//! Threads of all lanes of a rank that shares its device, where nothing else is asked for.
-inline constexpr int usual_rank_threads = 32 * 1024;
+//! Lanes of a rank that shares its device, where nothing else is asked for.
+inline constexpr int usual_lanes = 64;
 
 //! Lanes of a rank that shall be able to let go early, where nothing else is asked for.
-inline constexpr int usual_early_lanes = 8;
+inline constexpr int usual_early_lanes = 4;
 
 //! @brief Streams of a process that a device works on side by side: more would wait for each other.
 [[nodiscard]] inline int hardware_queues() {
@@ -49,7 +46,6 @@ inline constexpr int usual_early_lanes = 8;
 //! @brief What each rank may launch: the same on all ranks of a group.
 struct Residency {
   std::vector<int> lanes{};  //!< of each kernel, in the order in which they were asked for
-  int threads = 0;           //!< of a lane at most: what room is proven for
   int early_lanes = 0;       //!< of calls that let go before they have met their peers
   int architecture = 0;      //!< the least compute capability of the devices, times ten: what tables go by
 
@@ -58,7 +54,6 @@ struct Residency {
   //! What fits on both of two devices, or for both of two ranks.
   void limit_to(Residency const& other) {
     for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = std::min(lanes[i], other.lanes[i]);
-    threads = std::min(threads, other.threads);
     early_lanes = std::min(early_lanes, other.early_lanes);
     architecture = std::min(architecture, other.architecture);
   }
@@ -71,9 +66,6 @@ struct Residency {
                                                     CudaOptions const& options, char const* during) {
   DeviceGuard const guard(device);
   Residency residency;
-  residency.threads = options.threads != 0 ? options.threads
-                      : ranks_here > 1     ? usual_shared_threads
-                                           : max_lane_threads;
   int processors = 0;
   cudaError_t status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   int major = 0;
@@ -89,7 +81,7 @@ struct Residency {
     int blocks = 0;
     if (status == cudaSuccess) {
       status =
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, residency.threads, std::size_t{0});
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, max_lane_threads, std::size_t{0});
     }
     room.push_back(blocks * processors / options.communicators);
   }
@@ -100,9 +92,7 @@ struct Residency {
                  .during = during,
                  .detail = std::to_string(ranks_here) + " ranks share device " + std::to_string(device)};
   }
-  int most = options.lanes != 0 ? options.lanes
-             : ranks_here > 1   ? usual_rank_threads / residency.threads
-                                : processors;
+  int most = options.lanes != 0 ? options.lanes : ranks_here > 1 ? usual_lanes : processors;
   if (options.lanes == 0 && ranks_here > 1) {
     most = std::clamp((least - ranks_here * usual_early_lanes) / (ranks_here - 1), 1, most);
   }

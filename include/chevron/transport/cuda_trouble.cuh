@@ -50,11 +50,14 @@ struct CudaTrouble {
     }
   }
 
-  //! Tells a peer what this lane calls. Lane 0 does it in every call; the others only where something is amiss.
-  CHEVRON_DEVICE static void greet(View const& view, CallGreeting const& mine, CudaMoment at, int peer) {
-    for (int word = 0; word < CudaInbox::greeting_words; ++word) {
-      Access::store_relaxed(inbox(view, peer, view.rank).greeting[at.parity][word],
-                            std::uint64_t{at.first} << 32 | mine.words[word]);
+  //! Tells all peers what this lane calls. Lane 0 does it in every call; the others only where something is amiss: then it
+  //! matters who has begun, also to those whom this thread does not wait for.
+  CHEVRON_DEVICE static void greet(View const& view, CallGreeting const& mine, CudaMoment at) {
+    for (int peer = 0; peer < NRanks; ++peer) {
+      for (int word = 0; word < CudaInbox::greeting_words && peer != view.rank; ++word) {
+        Access::store_relaxed(inbox(view, peer, view.rank).greeting[at.parity][word],
+                              std::uint64_t{at.first} << 32 | mine.words[word]);
+      }
     }
   }
 
@@ -94,7 +97,7 @@ struct CudaTrouble {
     if (!same_call(view, mine, at, peer)) return 0;
     std::uint64_t const now = detail::nanoseconds_now();
     if (since == 0) {
-      if (blockIdx.x != 0) greet(view, mine, at, peer);
+      if (blockIdx.x != 0) greet(view, mine, at);
       return now;
     }
     if (now - since <= view.deadline_ns) return since;
@@ -114,7 +117,7 @@ struct CudaTrouble {
   CHEVRON_DEVICE __noinline__ static void tell_difference(View const& view, CallGreeting const& mine,
                                                           CudaMoment at, int peer) {
     std::uint64_t since = 0;
-    if (blockIdx.x != 0) greet(view, mine, at, peer);
+    if (blockIdx.x != 0) greet(view, mine, at);
     for (int word = 0; word < CudaInbox::greeting_words; ++word) {
       std::uint64_t const& theirs = inbox(view, view.rank, peer).greeting[at.parity][word];
       while (static_cast<Epoch>(Access::load_relaxed(theirs) >> 32) != at.first) {
