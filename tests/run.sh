@@ -5,10 +5,11 @@
 #
 #   sh tests/run.sh                 all suites
 #   sh tests/run.sh --quick         only the suites that need no further compiler runs: host, layering, odr
-#   sh tests/run.sh --full          the whole property matrix, with ten times the time
+#   sh tests/run.sh --full          the whole property matrix, with ten times the time, in a build directory of its own
 #   sh tests/run.sh --sanitize address|thread|undefined|all
 #                                   the host suite under sanitizers, in build directories of its own
 #   sh tests/run.sh --gpu           the gpu suite alone
+#   sh tests/run.sh --few-benches   chevron-perf compiled for no more than what its tests run
 #
 # The gpu suite has a build directory of its own, build-gpu, and runs along where there are nvcc and a GPU.
 # CHEVRON_TEST_GPU=1 builds it where there is nvcc alone (its tests are skipped then), CHEVRON_TEST_GPU=0 leaves it out;
@@ -16,10 +17,12 @@
 set -u
 cd "$(dirname "$0")/.."
 
-sanitizers= suites= timeout_factor=1 gpu=${CHEVRON_TEST_GPU:-auto} others=yes
+sanitizers= suites= timeout_factor=1 gpu=${CHEVRON_TEST_GPU:-auto} others=yes build=build
+bench_scope=all all_groups=
 while [ $# -gt 0 ]; do
   case $1 in
-    --full) export CHEVRON_TEST_FULL=1; timeout_factor=10 ;;
+    --full) export CHEVRON_TEST_FULL=1; timeout_factor=10 build=build-full all_groups=-Dcpp_args=-DCHEVRON_TEST_GROUPS=1 ;;
+    --few-benches) bench_scope=few ;;
     --gpu) gpu=1 others=no ;;
     --quick) suites='--suite host --suite layering --suite odr' gpu=0 ;;
     --sanitize)
@@ -31,7 +34,7 @@ while [ $# -gt 0 ]; do
         *) echo "tests/run.sh: --sanitize takes address, thread, undefined or all" >&2; exit 2 ;;
       esac ;;
     -h | --help) sed -n '4,/^set/{/^#/s/^# \{0,1\}//p}' tests/run.sh; exit 0 ;;
-    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --gpu, --sanitize)" >&2; exit 2 ;;
+    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --gpu, --few-benches, --sanitize)" >&2; exit 2 ;;
   esac
   shift
 done
@@ -106,7 +109,7 @@ for sanitizer in $sanitizers; do
   esac
 done
 if [ -z "$sanitizers" ]; then
-  [ "$others" = no ] || run build "$suites" $timeout_factor ''
+  [ "$others" = no ] || run $build "$suites" $timeout_factor '' -Dbench_scope=$bench_scope $all_groups
   # Meson looks for nvcc in PATH; the Toolkit's installer leaves that to the user.
   command -v nvcc >/dev/null 2>&1 || [ ! -x /usr/local/cuda/bin/nvcc ] || PATH=$PATH:/usr/local/cuda/bin
   archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1{s/\.//;/^[0-9][0-9]*$/p}')
