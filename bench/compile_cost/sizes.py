@@ -45,7 +45,7 @@ def text_bytes(file: pathlib.Path) -> int:
 
 
 def device_bytes(file: pathlib.Path) -> int:
-    """What is there for devices, as it comes to lie in a program: for every architecture, compressed as nvcc does."""
+    """What is there for devices, for every architecture, as it comes to lie in a program."""
     return sum(size for name, size, _ in sections(file) if name in (".nv_fatbin", "__nv_relfatbin"))
 
 
