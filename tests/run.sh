@@ -5,10 +5,11 @@
 #
 #   sh tests/run.sh                 all suites
 #   sh tests/run.sh --quick         only the suites that need no further compiler runs: host, layering, odr
-#   sh tests/run.sh --full          the whole property matrix, with ten times the time
+#   sh tests/run.sh --full          the whole property matrix, with ten times the time, in a build directory of its own
 #   sh tests/run.sh --sanitize address|thread|undefined|all
 #                                   the host suite under sanitizers, in build directories of its own
 #   sh tests/run.sh --gpu           the gpu suite alone
+#   sh tests/run.sh --few-benches   chevron-perf compiled for no more than what its tests run
 #
 # The gpu suite has a build directory of its own, build-gpu, and runs along where there are nvcc and a GPU.
 # CHEVRON_TEST_GPU=1 builds it where there is nvcc alone (its tests are skipped then), CHEVRON_TEST_GPU=0 leaves it out;
@@ -16,10 +17,12 @@
 set -u
 cd "$(dirname "$0")/.."
 
-sanitizers= suites= timeout_factor=1 gpu=${CHEVRON_TEST_GPU:-auto} others=yes
+sanitizers= suites= timeout_factor=1 gpu=${CHEVRON_TEST_GPU:-auto} others=yes build=build
+bench_scope=all all_groups=
 while [ $# -gt 0 ]; do
   case $1 in
-    --full) export CHEVRON_TEST_FULL=1; timeout_factor=10 ;;
+    --full) export CHEVRON_TEST_FULL=1; timeout_factor=10 build=build-full all_groups=-Dcpp_args=-DCHEVRON_TEST_GROUPS=1 ;;
+    --few-benches) bench_scope=few ;;
     --gpu) gpu=1 others=no ;;
     --quick) suites='--suite host --suite layering --suite odr' gpu=0 ;;
     --sanitize)
@@ -31,7 +34,7 @@ while [ $# -gt 0 ]; do
         *) echo "tests/run.sh: --sanitize takes address, thread, undefined or all" >&2; exit 2 ;;
       esac ;;
     -h | --help) sed -n '4,/^set/{/^#/s/^# \{0,1\}//p}' tests/run.sh; exit 0 ;;
-    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --gpu, --sanitize)" >&2; exit 2 ;;
+    *) echo "tests/run.sh: unknown option '$1' (there are --quick, --full, --gpu, --few-benches, --sanitize)" >&2; exit 2 ;;
   esac
   shift
 done
@@ -69,7 +72,8 @@ try() {
 }
 
 for sanitizer in $sanitizers; do
-  # What the host suite needs, with lines in the reports, optimised no further than compiles quickly.
+  # What the host suite needs, with lines in the reports (-g1 alone: what debuggers need besides takes a third of the
+  # compilers' time), optimised no further than compiles quickly.
   set -- -Dbuildtype=debugoptimized -Doptimization=1 -Dbench=disabled -Ddocs=disabled -Db_lundef=false
   case $sanitizer in
     address)
@@ -85,7 +89,7 @@ for sanitizer in $sanitizers; do
       export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
       # The checks that are left out take long to compile, and the address sanitizer finds what they would.
       run build-asan '--suite host' $((timeout_factor * 5)) '' -Db_sanitize=address,undefined \
-        -Dcpp_args=-fno-sanitize=null,object-size,vptr "$@" ;;
+        -Dcpp_args='-g1 -fno-sanitize=null,object-size,vptr' "$@" ;;
     thread)
       # Kernels that scatter a process's addresses widely need it told not to.
       in_front=none
@@ -102,11 +106,11 @@ for sanitizer in $sanitizers; do
         continue
       fi
       export TSAN_OPTIONS="halt_on_error=1:die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
-      run build-tsan '--suite host' $((timeout_factor * 10)) "$in_front" -Db_sanitize=thread "$@" ;;
+      run build-tsan '--suite host' $((timeout_factor * 10)) "$in_front" -Db_sanitize=thread -Dcpp_args=-g1 "$@" ;;
   esac
 done
 if [ -z "$sanitizers" ]; then
-  [ "$others" = no ] || run build "$suites" $timeout_factor ''
+  [ "$others" = no ] || run $build "$suites" $timeout_factor '' -Dbench_scope=$bench_scope $all_groups
   # Meson looks for nvcc in PATH; the Toolkit's installer leaves that to the user.
   command -v nvcc >/dev/null 2>&1 || [ ! -x /usr/local/cuda/bin/nvcc ] || PATH=$PATH:/usr/local/cuda/bin
   archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sed -n '1{s/\.//;/^[0-9][0-9]*$/p}')

@@ -10,8 +10,8 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <utility>
-#include <variant>
 
 namespace chevron {
 
@@ -23,27 +23,28 @@ class CHEVRON_NODISCARD Result {
   using value_type = Value;
 
   // By reference, not by value: nvcc moves a returned local only into a constructor that takes it so.
-  Result(Value&& value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Value const& value) requires std::copy_constructible<Value> : state_(std::in_place_index<0>, value) {
-  }
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+  Result(Value&& value) : value_(std::move(value)) {}
+  Result(Value const& value) requires std::copy_constructible<Value> : value_(value) {}
+  Result(Error error) : error_(std::move(error)) {}
 
-  [[nodiscard]] bool has_value() const noexcept { return state_.index() == 0; }
+  [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
   [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
 
-  [[nodiscard]] Value& value() & { return *std::get_if<0>(&state_); }
-  [[nodiscard]] Value const& value() const& { return *std::get_if<0>(&state_); }
-  [[nodiscard]] Value&& value() && { return std::move(*std::get_if<0>(&state_)); }
+  [[nodiscard]] Value& value() & { return *value_; }
+  [[nodiscard]] Value const& value() const& { return *value_; }
+  [[nodiscard]] Value&& value() && { return std::move(*value_); }
   [[nodiscard]] Value& operator*() & { return value(); }
   [[nodiscard]] Value const& operator*() const& { return value(); }
   [[nodiscard]] Value&& operator*() && { return std::move(*this).value(); }
   [[nodiscard]] Value* operator->() { return &value(); }
   [[nodiscard]] Value const* operator->() const { return &value(); }
 
-  [[nodiscard]] Error const& error() const { return *std::get_if<1>(&state_); }
+  [[nodiscard]] Error const& error() const { return *error_; }
 
  private:
-  std::variant<Value, Error> state_;
+  // One of them is there. A std::variant of each Value took nvcc a fifth of the time that it takes for all headers.
+  std::optional<Value> value_;
+  std::optional<Error> error_;
 };
 
 //! @brief Success, or an error. As small as a pointer, so that success costs nothing to return.

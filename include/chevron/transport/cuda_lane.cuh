@@ -14,10 +14,9 @@
 #include <chevron/transport/cuda_packs.cuh>
 #include <chevron/transport/cuda_segment.hpp>
 
-#include <cuda/std/utility>
-
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace chevron {
 
@@ -295,8 +294,8 @@ class CudaLane : public CudaPackets<NRanks, Scope> {
   //! Calls `visit.template operator()<rank>()` for every rank: what is indexed by a constant stays in registers.
   template <class Visit>
   CHEVRON_DEVICE static void for_each_rank(Visit&& visit) {
-    [&]<int... Rs>(cuda::std::integer_sequence<int, Rs...>) { (visit.template operator()<Rs>(), ...); }
-    (cuda::std::make_integer_sequence<int, NRanks>{});
+    [&]<int... Rs>(std::integer_sequence<int, Rs...>) { (visit.template operator()<Rs>(), ...); }
+    (std::make_integer_sequence<int, NRanks>{});
   }
 
   using Base::parity;

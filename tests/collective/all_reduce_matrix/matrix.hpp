@@ -140,7 +140,8 @@ inline void say_seed() {
 //! Null where the matrix has no such groups.
 template <class T, int NRanks, bool InProcesses>
 constexpr typename RankCountRun<T>::MakeRankFunction maker() {
-  if constexpr (!InProcesses || has_processes(NRanks, element_kind<T>)) {
+  if constexpr (has_groups(NRanks, element_kind<T>) &&
+                (!InProcesses || has_processes(NRanks, element_kind<T>))) {
     return &make_rank_function<T, NRanks, InProcesses>;
   } else {
     return nullptr;

@@ -100,12 +100,25 @@ constexpr bool is_of_the_third(int ranks, ElementKind element) {
   return everything_is_compiled || (ranks + static_cast<int>(element)) % 3 == 0;
 }
 
+//! Whether the matrix has groups of this size at all: all rank counts for a wide float, a narrow one and an integer; for
+//! the other elements, which share the code of these but for the arithmetic, a third of them and two ranks. With
+//! CHEVRON_TEST_GROUPS=1, all for every element; with 0 a third for every element, for sanitizers.
+constexpr bool has_groups(int ranks, ElementKind element) {
+#if defined(CHEVRON_TEST_GROUPS)
+  bool const all = CHEVRON_TEST_GROUPS == 1;
+#else
+  bool const all =
+      element == ElementKind::float32 || element == ElementKind::bfloat16 || element == ElementKind::int32;
+#endif
+  return all || ranks == 2 || is_of_the_third(ranks, element);
+}
+
 //! Whether the matrix has groups of processes of this size. They run the same bodies as threads do.
 constexpr bool has_processes(int ranks, ElementKind element) { return is_of_the_third(ranks, element); }
 
 //! Whether a call is compiled. All of them take many minutes, so by default each (rank count, element, task)
 //! gets one of the six algorithms, in such a way that any three of {rank count, element, task, algorithm}
-//! occur in every combination, and the selectors get the pairs that have processes. With
+//! occur in every combination of groups there are, and the selectors get the pairs that have processes. With
 //! CHEVRON_TEST_FULL_MATRIX defined, everything.
 constexpr bool is_compiled(int ranks, ElementKind element, int task, Route route) {
   int const mixed = ranks + static_cast<int>(element);
