@@ -32,6 +32,8 @@ PEER_STYLES = {
     "openmpi": ("#e07a1f", "s"),
     "mpich": ("#8a6d3b", "^"),
     "gloo": ("#7f7f7f", "D"),
+    "nccl": ("#76b900", "s"),
+    "nccl_symmetric": ("#3f7a00", "^"),
 }
 
 
