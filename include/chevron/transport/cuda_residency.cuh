@@ -8,8 +8,9 @@
 //!
 //! A call whose next kernel is brought in only after it has met its peers has all its lanes on the device by then: it is
 //! enough that the lanes of all ranks fit once. A call that lets go earlier may find the others' next kernels there before its
-//! own lanes: for that, one rank's lanes must fit beside all other ranks' lanes and those of their next kernels. Since a
-//! block may keep a larger one from a multiprocessor, each counts as one of the largest.
+//! own lanes: for that, one rank's lanes must fit beside all other ranks' lanes and those of their next kernels. Each block
+//! counts as a whole multiprocessor: two may fit into one by what the occupancy calculator says, and yet not, because blocks
+//! of other kernels have left the registers in pieces.
 
 #include <chevron/core/error.hpp>
 #include <chevron/core/result.hpp>
@@ -83,7 +84,7 @@ struct Residency {
       status =
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, max_lane_threads, std::size_t{0});
     }
-    room.push_back(blocks * processors / options.communicators);
+    room.push_back(std::min(blocks, 1) * processors / options.communicators);
   }
   if (auto known = cuda_result(status, during); !known) return known.error();
   int const least = *std::min_element(room.begin(), room.end());
