@@ -23,6 +23,9 @@ namespace chevron::tables {
 //! --budget 165s`.
 //!
 //! At most 1.033 times as long as the best single policy at any measured size (8 ranks, bfloat16, 2 KiB).
+//!
+//! Then a rank had room for more lanes than it is given now (see cuda_residency.cuh): where rows name more, calls have as many
+//! as there are, and their times are not those of the rows.
 struct OneGpu {
   static constexpr auto rows() {
     using enum chevron::AllReduceAlgorithm;
