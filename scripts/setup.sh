@@ -3,7 +3,8 @@
 #
 # Installs what this machine lacks to build and run chevron's examples, tests or benches, with apt-get.
 #
-#   sh scripts/setup.sh [GROUP...]    GROUP: examples tests bench; all of them when none is named
+#   sh scripts/setup.sh [GROUP...]    GROUP: examples tests bench, all of them when none is named; and devices: an nvcc
+#                                     in .venv/, from PyPI, where there is none
 #   sh scripts/setup.sh --state       only says what is there, one line each
 #
 # Whatever is there already, from wherever, is found by trying it; when nothing is missing, nothing is
@@ -19,7 +20,8 @@ needs_of() {
     examples) echo "$base" json cli11 icu eigen ;;
     tests) echo "$base" catch2 ;;
     bench) echo "$base" cli11 ;;
-    *) echo "setup: unknown group '$1'; there are: examples tests bench" >&2; exit 2 ;;
+    devices) echo python3 ;;
+    *) echo "setup: unknown group '$1'; there are: examples tests bench devices" >&2; exit 2 ;;
   esac
 }
 wants_of() {
@@ -27,6 +29,7 @@ wants_of() {
     examples) echo pip venv ;;
     tests) echo clang cmake json cli11 icu eigen ;;
     bench) echo openmpi mpich gloo plots ;;
+    devices) echo pip venv ;;
   esac
 }
 
@@ -144,6 +147,24 @@ may_install() {
   as_root='sudo -n -E'
 }
 
+# nvcc, of which Debian's package is too old. It only compiles: that takes no driver and no device.
+get_nvcc() {
+  here=$(cd "$(dirname "$0")/.." && pwd)/.venv/nvcc
+  ! found nvcc && [ ! -x /usr/local/cuda/bin/nvcc ] && [ ! -x "$here/nvcc" ] || return 0
+  [ "${CHEVRON_NO_INSTALL:-}" != 1 ] || return 1
+  echo "setup: installing nvcc 13.0 into .venv/" >&2
+  log=$(mktemp)
+  if python3 -m venv "$here" >"$log" 2>&1 && "$here/bin/pip" install -q nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* \
+    nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* >"$log" 2>&1 &&
+    program=$(ls "$here"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc 2>"$log"); then
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$program" >"$here/nvcc" && chmod +x "$here/nvcc"
+  else
+    tail -n 3 "$log" >&2
+  fi
+  rm -f "$log"
+  [ -x "$here/nvcc" ]
+}
+
 [ $# -gt 0 ] || set -- examples tests bench
 needs= wants=
 for group in "$@"; do
@@ -166,6 +187,9 @@ if [ -n "$missing_needs$missing_wants" ] && may_install; then
   missing_wants=$(missing $wants)
 fi
 
+case " $* " in
+  *' devices '*) get_nvcc || echo "setup: without nvcc: what only compiles with it is not compiled" >&2 ;;
+esac
 for thing in $missing_wants; do
   echo "setup: without $thing ($(packages_of "$thing")): what uses it is left out" >&2
 done

@@ -61,8 +61,8 @@ def for_devices(path: str, architectures: tuple[int, ...]) -> Compiler:
 
 
 def find_nvcc() -> str | None:
-    there = "/usr/local/cuda/bin/nvcc"
-    return shutil.which("nvcc") or (there if os.access(there, os.X_OK) else None)
+    places = ["/usr/local/cuda/bin/nvcc", str(pathlib.Path(__file__).resolve().parents[2] / ".venv/nvcc/nvcc")]
+    return shutil.which("nvcc") or next((place for place in places if os.access(place, os.X_OK)), None)
 
 
 def cost_of(compiler: Compiler, program: str, include: pathlib.Path, repeat: int = 1, cuobjdump: str | None = None) -> Cost:

@@ -12,7 +12,9 @@ include=$1
 architectures='80 90 100 103 120'
 
 nvcc=$(command -v nvcc || true)
-[ -n "$nvcc" ] || [ ! -x /usr/local/cuda/bin/nvcc ] || nvcc=/usr/local/cuda/bin/nvcc
+for place in /usr/local/cuda/bin/nvcc "$here/../../.venv/nvcc/nvcc"; do
+  [ -n "$nvcc" ] || [ ! -x "$place" ] || nvcc=$place
+done
 if [ -z "$nvcc" ]; then
   echo "skipped: there is no nvcc"
   exit 77
