@@ -4,7 +4,7 @@
 # Installs what this machine lacks to build and run chevron's examples, tests or benches, with apt-get.
 #
 #   sh scripts/setup.sh [GROUP...]    GROUP: examples tests bench, all of them when none is named; and devices: an nvcc
-#                                     in .venv/, from PyPI, where there is none
+#                                     in .venv/, from wheels, where there is none
 #   sh scripts/setup.sh --state       only says what is there, one line each
 #
 # Whatever is there already, from wherever, is found by trying it; when nothing is missing, nothing is
