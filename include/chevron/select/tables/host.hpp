@@ -26,7 +26,8 @@ struct Host {
         Row{.bytes = {4 << 20},
             .in_windows_only = true,
             .policy = {reduce_scatter_all_gather_zero_copy, Stores::non_temporal}},
-        Row{.bytes = {512}, .policy = {reduce_scatter_all_gather}},
+        Row{.bytes = {512, 4096}, .policy = {one_shot_push}},
+        Row{.bytes = {4096}, .policy = {reduce_scatter_all_gather}},
     };
   }
 };
