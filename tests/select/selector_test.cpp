@@ -28,6 +28,13 @@ using enum AllReduceAlgorithm;
 
 using Two = Selector<Host, RankCounts<2>, Elements<float>>;
 
+// Where buffers of processes lie in no window, packets are far better than chunks as long as they are few.
+static_assert(Two::choose<float>(2, 2048, WindowState::none).algorithm == AllReduceAlgorithm::one_shot_push);
+static_assert(Two::choose<float>(2, 4096, WindowState::none).algorithm ==
+              AllReduceAlgorithm::reduce_scatter_all_gather);
+static_assert(Two::choose<float>(2, 2048).algorithm ==
+              AllReduceAlgorithm::reduce_scatter_all_gather_zero_copy);
+
 // ---- every border of the host's table --------------------------------------------------------------------
 
 //! What the rows say, read one by one.

@@ -15,6 +15,7 @@
 //! come, so after its reader has reduced chunk c; a result for chunk c+2 is written after the contributions
 //! for chunk c+2 have come, which their senders posted after they had gathered chunk c.
 
+#include <chevron/algorithm/all_reduce/mailbox_chunks.hpp>
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/requirements.hpp>
@@ -45,12 +46,12 @@ struct ReduceScatterAllGather {
 
   template <class Lane>
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
-    Staging<Lane> const staging{lane, call};
-    Epoch const chunks = staging.chunks();
+    Staging<Lane> const staging{lane, call, {lane, call}};
+    Epoch const chunks = staging.chunks.count();
     lane.begin(chunks);
-    staging.contribute(0);
+    staging.chunks.contribute(0);
     for (Epoch chunk = 0; chunk < chunks && lane.ok(); ++chunk) {
-      if (chunk + 1 < chunks) staging.contribute(chunk + 1);
+      if (chunk + 1 < chunks) staging.chunks.contribute(chunk + 1);
       staging.reduce(chunk);
       if (lane.ok()) staging.gather(chunk);
     }
@@ -62,56 +63,30 @@ struct ReduceScatterAllGather {
   struct Staging {
     Lane& lane;
     Call<T, E> const& call;
-
-    //! Chunk `chunk` of what `owner`'s lane owns.
-    CHEVRON_HD Shard piece(int owner, Epoch chunk) const { return step_of(share(owner), chunk, capacity()); }
-    CHEVRON_HD Shard share(int owner) const {
-      return lane.template share_of<T>(shard_of<NRanks>(call.count, owner, Lane::template granule<T>));
-    }
-    CHEVRON_HD std::size_t capacity() const { return lane.template chunk_capacity<T>(); }
-
-    //! The same on every rank: rank 0's share is the longest. At least one, so that ranks with no data meet.
-    CHEVRON_HD Epoch chunks() const { return static_cast<Epoch>(steps_for(share(0).size(), capacity())); }
-
-    //! Chunk c is step c + 1 from where the call began.
-    CHEVRON_HD static constexpr Epoch step(Epoch chunk) { return chunk + 1; }
-
-    CHEVRON_HD void contribute(Epoch chunk) const {
-      lane.for_each_peer([&](int owner) {
-        Shard const part = piece(owner, chunk);
-        lane.copy_to_mailbox(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin,
-                             part.size());
-      });
-      lane.post_contributions(step(chunk));
-      lane.ring(NRanks);
-    }
+    detail::MailboxChunks<NRanks, T, E, Lane> chunks;
 
     CHEVRON_HD void reduce(Epoch chunk) const {
-      if (!lane.await_contributions(step(chunk))) return;
-      Shard const mine = piece(lane.rank(), chunk);
-      PerRank<T const*, NRanks> from;
-      for (int rank = 0; rank < NRanks;
-           ++rank) {  // by a constant index each, so that the pointers stay in registers
-        from[rank] = rank == lane.rank() ? call.in + mine.begin
-                                         : lane.template contribution_from<T>(rank, step(chunk));
-      }
+      Epoch const step = chunks.step(chunk);
+      if (!lane.await_contributions(step)) return;
+      Shard const mine = chunks.piece(lane.rank(), chunk);
       T* const result = call.out + mine.begin;
-      detail::reduce_to_all<Op>(lane, Workers::this_lane, from, PerRank<T*, 1>{{result}}, mine.size(),
-                                mine.begin, call.epilogue, Stores::temporal);
+      detail::reduce_to_all<Op>(lane, Workers::this_lane, chunks.inputs(mine, chunk),
+                                PerRank<T*, 1>{{result}}, mine.size(), mine.begin, call.epilogue,
+                                Stores::temporal);
       if (!lane.agree()) return;  // the threads of a lane copy what others of it have reduced
       lane.for_each_peer([&](int peer) {
-        lane.copy_to_mailbox(lane.template result_at<T>(peer, step(chunk)), result, mine.size());
+        lane.copy_to_mailbox(lane.template result_at<T>(peer, step), result, mine.size());
       });
-      lane.post_results(step(chunk));
+      lane.post_results(step);
       lane.ring(NRanks);
     }
 
     CHEVRON_HD void gather(Epoch chunk) const {
-      if (!lane.await_results(step(chunk))) return;
+      Epoch const step = chunks.step(chunk);
+      if (!lane.await_results(step)) return;
       lane.for_each_peer([&](int owner) {
-        Shard const part = piece(owner, chunk);
-        lane.copy_from_mailbox(call.out + part.begin, lane.template result_from<T>(owner, step(chunk)),
-                               part.size());
+        Shard const part = chunks.piece(owner, chunk);
+        lane.copy_from_mailbox(call.out + part.begin, lane.template result_from<T>(owner, step), part.size());
       });
     }
   };

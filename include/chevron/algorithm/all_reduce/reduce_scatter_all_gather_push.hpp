@@ -15,6 +15,7 @@
 //! this rank's output, and its place in the mailbox is free. A rank that has seen the flags of all chunks is done; there is no
 //! barrier at the end.
 
+#include <chevron/algorithm/all_reduce/mailbox_chunks.hpp>
 #include <chevron/algorithm/all_reduce/reduce_to_all.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/error.hpp>
@@ -22,8 +23,6 @@
 #include <chevron/core/shard.hpp>
 #include <chevron/epilogue/identity.hpp>
 #include <chevron/sync/epoch.hpp>
-
-#include <cstddef>
 
 CHEVRON_BODIES_BEGIN
 
@@ -46,94 +45,64 @@ struct ReduceScatterAllGatherPush {
 
   template <class Lane>
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
-    Epoch const chunks = chunks_of(lane, call.count);
-    lane.announce(call, 1 + chunks);
+    Chunks<Lane> const chunks{lane, call};
+    Epoch const steps = 1 + chunks.count();
+    lane.announce(call, steps);
     Roles const roles = lane.split_up();
     Arrival<T, NRanks> all;
     if (roles.reduces) {  // inputs are on their way meanwhile: the mailboxes are known
-      all = lane.hear(call, 1 + chunks);
+      all = lane.hear(call, steps);
       if (lane.ok() && !all.direct()) lane.fail(Errc::not_in_window, all.outside);
     }
-    if (lane.ok()) work(lane, roles, {lane, call, all}, chunks);
+    if (lane.ok()) work(lane, roles, call, chunks, all);
   }
 
   //! What is left to do once everybody has arrived.
   template <class Lane>
   CHEVRON_HD static void move(Lane& lane, Call<T, E> const& call, Arrival<T, NRanks> const& all) {
-    Epoch const chunks = chunks_of(lane, call.count);
-    Roles const roles = lane.split_up();
-    work(lane, roles, {lane, call, all}, chunks);
+    work(lane, lane.split_up(), call, {lane, call}, all);
   }
 
  private:
   template <class Lane>
-  struct Chunks;
+  using Chunks = detail::MailboxChunks<NRanks, T, E, Lane>;
 
+  //! @param all  looked at where this thread reduces
   template <class Lane>
-  CHEVRON_HD static void work(Lane& lane, Roles roles, Chunks<Lane> const& chunk_of, Epoch chunks) {
-    if (roles.contributes) chunk_of.contribute(0);
-    for (Epoch chunk = 0; chunk < chunks && lane.ok(); ++chunk) {
-      if (roles.contributes && chunk + 1 < chunks) chunk_of.contribute(chunk + 1);
-      if (roles.reduces && lane.ok()) chunk_of.reduce(chunk);
+  CHEVRON_HD static void work(Lane& lane, Roles roles, Call<T, E> const& call, Chunks<Lane> const& chunks,
+                              Arrival<T, NRanks> const& all) {
+    Epoch const count = chunks.count();
+    if (roles.contributes) chunks.contribute(0);
+    for (Epoch chunk = 0; chunk < count && lane.ok(); ++chunk) {
+      if (roles.contributes && chunk + 1 < count) contribute(lane, chunks, chunk + 1);
+      if (roles.reduces && lane.ok()) reduce(lane, call, chunks, all, chunk);
     }
     if (roles.contributes && lane.ok()) {
-      if (chunks > 1) lane.await_results(chunk_of.step(chunks - 2));
-      if (lane.ok()) lane.await_results(chunk_of.step(chunks - 1));
+      if (count > 1) lane.await_results(chunks.step(count - 2));
+      if (lane.ok()) lane.await_results(chunks.step(count - 1));
     }
-    lane.end_steps(chunks);
+    lane.end_steps(count);
+  }
+
+  //! A chunk's place in a mailbox is free once its owner has sent the results of the chunk before last.
+  template <class Lane>
+  CHEVRON_HD static void contribute(Lane& lane, Chunks<Lane> const& chunks, Epoch chunk) {
+    if (chunk >= 2 && !lane.await_results(chunks.step(chunk - 2))) return;
+    chunks.contribute(chunk);
   }
 
   template <class Lane>
-  CHEVRON_HD static Shard share(Lane const& lane, std::size_t count, int owner) {
-    return lane.template share_of<T>(shard_of<NRanks>(count, owner, Lane::template granule<T>));
+  CHEVRON_HD static void reduce(Lane& lane, Call<T, E> const& call, Chunks<Lane> const& chunks,
+                                Arrival<T, NRanks> const& all, Epoch chunk) {
+    Epoch const step = chunks.step(chunk);
+    if (!lane.await_contributions(step)) return;
+    Shard const mine = chunks.piece(lane.rank(), chunk);
+    detail::reduce_to_all<Op>(lane, Workers::this_lane, chunks.inputs(mine, chunk),
+                              detail::advanced(all.out, mine.begin), mine.size(), mine.begin, call.epilogue,
+                              call.stores);
+    lane.post_results(step);
+    lane.ring(NRanks);
   }
-
-  //! The same on every rank: rank 0's share is the longest. At least one, so that ranks with no data meet.
-  template <class Lane>
-  CHEVRON_HD static Epoch chunks_of(Lane const& lane, std::size_t count) {
-    return static_cast<Epoch>(steps_for(share(lane, count, 0).size(), lane.template chunk_capacity<T>()));
-  }
-
-  template <class Lane>
-  struct Chunks {
-    Lane& lane;
-    Call<T, E> const& call;
-    Arrival<T, NRanks> const& all;
-
-    //! Chunk `chunk` of what `owner`'s lane owns.
-    CHEVRON_HD Shard piece(int owner, Epoch chunk) const {
-      return step_of(share(lane, call.count, owner), chunk, lane.template chunk_capacity<T>());
-    }
-
-    //! Chunk c is step c + 1 from where the ranks arrived.
-    CHEVRON_HD static constexpr Epoch step(Epoch chunk) { return chunk + 1; }
-
-    CHEVRON_HD void contribute(Epoch chunk) const {
-      if (chunk >= 2 && !lane.await_results(step(chunk - 2))) return;
-      lane.for_each_peer([&](int owner) {
-        Shard const part = piece(owner, chunk);
-        lane.copy_to_mailbox(lane.template contribution_at<T>(owner, step(chunk)), call.in + part.begin,
-                             part.size());
-      });
-      lane.post_contributions(step(chunk));
-      lane.ring(NRanks);
-    }
-
-    CHEVRON_HD void reduce(Epoch chunk) const {
-      if (!lane.await_contributions(step(chunk))) return;
-      Shard const mine = piece(lane.rank(), chunk);
-      PerRank<T const*, NRanks> from;
-      for (int rank = 0; rank < NRanks;
-           ++rank) {  // by a constant index each, so that the pointers stay in registers
-        from[rank] = rank == lane.rank() ? call.in + mine.begin
-                                         : lane.template contribution_from<T>(rank, step(chunk));
-      }
-      detail::reduce_to_all<Op>(lane, Workers::this_lane, from, detail::advanced(all.out, mine.begin),
-                                mine.size(), mine.begin, call.epilogue, call.stores);
-      lane.post_results(step(chunk));
-      lane.ring(NRanks);
-    }
-  };
 };
 
 }  // namespace chevron

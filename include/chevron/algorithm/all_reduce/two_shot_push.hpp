@@ -17,6 +17,7 @@
 //! contribution is pushed after this round's result has come, which its owner sent after it had read the contribution; the
 //! next round's result is pushed after the next contribution has come, which was sent after this round's result was read.
 
+#include <chevron/algorithm/all_reduce/mailbox_chunks.hpp>
 #include <chevron/core/call.hpp>
 #include <chevron/core/config.hpp>
 #include <chevron/core/requirements.hpp>
@@ -48,11 +49,11 @@ struct TwoShotPush {
   CHEVRON_HD static void run(Lane& lane, Call<T, E> const& call) {
     std::size_t const capacity = lane.template packet_capacity<T>();
     // The same on every rank: rank 0's share is the longest.
-    std::size_t const rounds = steps_for(share<Lane>(lane, call.count, 0).size(), capacity);
+    std::size_t const rounds = steps_for(detail::lane_share<NRanks, T>(lane, call.count, 0).size(), capacity);
     lane.begin(static_cast<Epoch>(2 * rounds));
     for (std::size_t round = 0;; ++round) {
       auto const part = [&](int owner) {
-        return step_of(share<Lane>(lane, call.count, owner), round, capacity);
+        return step_of(detail::lane_share<NRanks, T>(lane, call.count, owner), round, capacity);
       };
       lane.begin_step();
       lane.for_each_peer([&](int owner) {
@@ -82,12 +83,6 @@ struct TwoShotPush {
       lane.end_steps(1);
       if (round + 1 == rounds || !lane.agree()) return;
     }
-  }
-
- private:
-  template <class Lane>
-  CHEVRON_HD static Shard share(Lane const& lane, std::size_t count, int owner) {
-    return lane.template share_of<T>(shard_of<NRanks>(count, owner, Lane::template granule<T>));
   }
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Written by chevron-tune; run it again rather than edit this.
 #ifndef CHEVRON_SELECT_TABLES_ONE_GPU_HPP
 #define CHEVRON_SELECT_TABLES_ONE_GPU_HPP
 
 //! @file
-//! The table for ranks that share one GPU, as chevron-tune wrote it.
+//! The table for ranks that share one GPU. chevron-tune wrote it; what was changed since stands below.
 
 #include <chevron/core/element.hpp>
 #include <chevron/select/selector.hpp>
