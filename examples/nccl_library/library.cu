@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libchevron-nccl.so: NCCL's C interface on chevron, for programs that are not to be changed. Preload it, or let it be
+// found as libnccl.so.2. docs/nccl.md says how, and what it does itself.
+//
+// What is compiled here is what runs on chevron; leave out what you do not need, and it compiles in less time.
+
+#include <chevron/nccl/cuda_backend.cuh>
+#include <chevron/nccl/exports.cuh>
+
+#include <chevron/select/tables/hopper.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#ifndef NCCL_LIBRARY_RANKS
+#define NCCL_LIBRARY_RANKS 2, 4, 8
+#endif
+
+namespace {
+
+using Ranks = chevron::RankCounts<NCCL_LIBRARY_RANKS>;
+
+//! The usual calls have the tuned table; the many others one of two algorithms, which are a third of the kernels.
+struct TwoAlgorithms {
+  static constexpr auto rows() {
+    using enum chevron::AllReduceAlgorithm;
+    return std::array{
+        chevron::Row{.bytes = {0, 64 * 1024}, .policy = {one_shot_push}},
+        chevron::Row{.in_windows_only = true, .policy = {reduce_scatter_all_gather_zero_copy}},
+        chevron::Row{.policy = {reduce_scatter_all_gather}},
+    };
+  }
+};
+using Usual =
+    chevron::Selector<chevron::tables::Hopper, Ranks, chevron::Elements<chevron::half, chevron::bfloat16, float>>;
+#if defined(NCCL_LIBRARY_USUAL_ONLY)
+using Library = chevron::nccl::CudaBackend<Ranks, Usual>;
+#else
+using All = chevron::Selector<
+    TwoAlgorithms, Ranks,
+    chevron::Elements<chevron::half, chevron::bfloat16, float, double, chevron::float8_e4m3, chevron::float8_e5m2,
+                      std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>,
+    chevron::Operations<chevron::Sum, chevron::Prod, chevron::Min, chevron::Max, chevron::Avg>>;
+using Library = chevron::nccl::CudaBackend<Ranks, Usual, All>;
+#endif
+
+}  // namespace
+
+chevron::nccl::Backend& chevron::nccl::backend() {
+  static Library library;
+  return library;
+}
