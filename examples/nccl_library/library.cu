@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // libchevron-nccl.so: NCCL's C interface on chevron, for programs that are not to be changed. Preload it, or let it be
-// found as libnccl.so.2. docs/nccl.md says how, and what it does itself.
+// found as libnccl.so.2.
 //
 // What is compiled here is what runs on chevron; leave out what you do not need, and it compiles in less time.
 

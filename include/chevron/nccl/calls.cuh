@@ -64,7 +64,6 @@ template <class Function, class Call>
 [[nodiscard]] inline ncclResult_t all_reduce_here(ncclComm& comm, void const* in, void* out, std::size_t count,
                                                   ncclDataType_t type, ncclRedOp_t operation,
                                                   std::optional<Factor> const& factor, cudaStream_t stream) {
-  if (auto placed = backend().set_device(comm.device); !placed) return fail(placed.error());
   if (factor) {
     if (auto done = comm.member->multiply(in, out, count, type, *factor, stream); !done) return fail(done.error());
     in = out;

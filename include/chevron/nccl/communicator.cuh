@@ -49,7 +49,6 @@ struct ncclComm {
 //! @brief A window of chevron under the name of NCCL's.
 struct ncclWindow_vidmem {
   std::optional<std::uint32_t> number{};  //!< none where registering it would have needed the other ranks
-  ncclWindow_t real = nullptr;
   void* real_handle = nullptr;
 };
 

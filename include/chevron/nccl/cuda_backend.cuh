@@ -152,6 +152,7 @@ class CudaMember final : public Member {
   }
   [[nodiscard]] Result<void> multiply(void const* in, void* out, std::size_t count, ncclDataType_t type,
                                       Factor const& factor, cudaStream_t stream) override {
+    DeviceGuard const guard(communicator_.endpoint().device());
     return multiply_on_device(in, out, count, type, factor, stream);
   }
   [[nodiscard]] Result<void> status() const override { return communicator_.status(); }
