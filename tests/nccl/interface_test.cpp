@@ -70,6 +70,7 @@ TEST_CASE("a premultiplied sum multiplies each rank's input by its own factor") 
   auto const comms = joined(2);
   float factors[2] = {3, 5};
   float data[2] = {1, 2};
+  float out[2] = {};
   ncclRedOp_t operations[2] = {};
   for (std::size_t rank = 0; rank < 2; ++rank) {
     REQUIRE(ncclRedOpCreatePreMulSum(&operations[rank], &factors[rank], ncclFloat, ncclScalarHostImmediate,
@@ -78,10 +79,11 @@ TEST_CASE("a premultiplied sum multiplies each rank's input by its own factor") 
     CHECK(operations[rank] >= ncclNumOps);
   }
   for (std::size_t rank = 0; rank < 2; ++rank) {
-    REQUIRE(ncclAllReduce(&data[rank], &data[rank], 1, ncclFloat, operations[rank], comms[rank], nullptr) ==
+    REQUIRE(ncclAllReduce(&data[rank], &out[rank], 1, ncclFloat, operations[rank], comms[rank], nullptr) ==
             ncclSuccess);
   }
-  CHECK((data[0] == 13 && data[1] == 13));
+  CHECK((out[0] == 13 && out[1] == 13));
+  CHECK((data[0] == 1 && data[1] == 2));
   CHECK(ncclAllReduce(data, data, 1, ncclHalf, operations[0], comms[0], nullptr) == ncclInvalidArgument);
   CHECK(says("another data type"));
   CHECK(ncclRedOpDestroy(operations[0], comms[0]) == ncclSuccess);
