@@ -4,7 +4,7 @@
 # Installs what this machine lacks to build and run chevron's examples, tests or benches, with apt-get.
 #
 #   sh scripts/setup.sh [GROUP...]    GROUP: examples tests bench, all of them when none is named; and devices: an nvcc
-#                                     in .venv/, from wheels, where there is none
+#                                     and nccl.h in .venv/, from wheels, where there is none
 #   sh scripts/setup.sh --state       only says what is there, one line each
 #
 # Whatever is there already, from wherever, is found by trying it; when nothing is missing, nothing is
@@ -157,12 +157,33 @@ get_nvcc() {
   if python3 -m venv "$here" >"$log" 2>&1 && "$here/bin/pip" install -q nvidia-cuda-nvcc==13.0.* nvidia-cuda-crt==13.0.* \
     nvidia-nvvm==13.0.* nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.* >"$log" 2>&1 &&
     program=$(ls "$here"/lib/python3*/site-packages/nvidia/cu13/bin/nvcc 2>"$log"); then
-    printf '#!/bin/sh\nexec "%s" "$@"\n' "$program" >"$here/nvcc" && chmod +x "$here/nvcc"
+    ln -sfn "${program%/bin/nvcc}/include" "$here/cuda" &&
+      printf '#!/bin/sh\nexec "%s" "$@"\n' "$program" >"$here/nvcc" && chmod +x "$here/nvcc"
   else
     tail -n 3 "$log" >&2
   fi
   rm -f "$log"
   [ -x "$here/nvcc" ]
+}
+
+# nccl.h, for the library that has NCCL's interface: from the wheel that brings NCCL, of which nothing else is kept.
+get_nccl_header() {
+  here=$(cd "$(dirname "$0")/.." && pwd)/.venv/nccl
+  for place in /usr/local/cuda/include /usr/include "$here/include"; do
+    [ ! -f "$place/nccl.h" ] || return 0
+  done
+  [ "${CHEVRON_NO_INSTALL:-}" != 1 ] || return 1
+  echo "setup: getting nccl.h into .venv/" >&2
+  log=$(mktemp)
+  scratch=$(mktemp -d)
+  if python3 -m venv "$scratch" >"$log" 2>&1 &&
+    "$scratch/bin/pip" install -q --no-deps 'nvidia-nccl-cu13==2.28.*' >"$log" 2>&1; then
+    mkdir -p "$here" && cp -r "$scratch"/lib/python3*/site-packages/nvidia/nccl/include "$here/"
+  else
+    tail -n 3 "$log" >&2
+  fi
+  rm -rf "$log" "$scratch"
+  [ -f "$here/include/nccl.h" ]
 }
 
 [ $# -gt 0 ] || set -- examples tests bench
@@ -188,7 +209,9 @@ if [ -n "$missing_needs$missing_wants" ] && may_install; then
 fi
 
 case " $* " in
-  *' devices '*) get_nvcc || echo "setup: without nvcc: what only compiles with it is not compiled" >&2 ;;
+  *' devices '*)
+    get_nvcc || echo "setup: without nvcc: what only compiles with it is not compiled" >&2
+    get_nccl_header || echo "setup: without nccl.h: the tests of NCCL's interface are left out" >&2 ;;
 esac
 for thing in $missing_wants; do
   echo "setup: without $thing ($(packages_of "$thing")): what uses it is left out" >&2

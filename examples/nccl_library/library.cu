@@ -22,8 +22,13 @@ namespace {
 
 using Ranks = chevron::RankCounts<NCCL_LIBRARY_RANKS>;
 
-//! The usual calls have the tuned table; the many others one of two algorithms, which are a third of the kernels.
-struct TwoAlgorithms {
+using Usual =
+    chevron::Selector<chevron::tables::Hopper, Ranks, chevron::Elements<chevron::half, chevron::bfloat16, float>>;
+#if defined(NCCL_LIBRARY_USUAL_ONLY)
+using Library = chevron::nccl::CudaBackend<Ranks, Usual>;
+#else
+//! The usual calls have the tuned table; the many others one of three algorithms, which are half of the kernels.
+struct FewAlgorithms {
   static constexpr auto rows() {
     using enum chevron::AllReduceAlgorithm;
     return std::array{
@@ -33,13 +38,8 @@ struct TwoAlgorithms {
     };
   }
 };
-using Usual =
-    chevron::Selector<chevron::tables::Hopper, Ranks, chevron::Elements<chevron::half, chevron::bfloat16, float>>;
-#if defined(NCCL_LIBRARY_USUAL_ONLY)
-using Library = chevron::nccl::CudaBackend<Ranks, Usual>;
-#else
 using All = chevron::Selector<
-    TwoAlgorithms, Ranks,
+    FewAlgorithms, Ranks,
     chevron::Elements<chevron::half, chevron::bfloat16, float, double, chevron::float8_e4m3, chevron::float8_e5m2,
                       std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>,
     chevron::Operations<chevron::Sum, chevron::Prod, chevron::Min, chevron::Max, chevron::Avg>>;

@@ -147,16 +147,39 @@ TEST_CASE("a split gives each color a communicator, ordered by key") {
   leave(comms);
 }
 
+TEST_CASE("teams of a communicator are known without NCCL") {
+  auto const comms = joined(3);
+  auto const world = ncclTeamWorld(comms[2]);
+  CHECK((world.ranks == 3 && world.rank == 2 && world.stride == 1));
+  CHECK((ncclTeamLsa(comms[1]).ranks == 3 && ncclTeamLsa(comms[1]).rank == 1));
+  auto const rail = ncclTeamRail(comms[1]);
+  CHECK((rail.ranks == 1 && rail.rank == 0));
+  CHECK(ncclTeamRankToWorld(comms[1], rail, 0) == 1);
+  CHECK(ncclTeamRankToLsa(comms[2], world, 0) == 0);
+  CHECK(ncclDevCommCreate(comms[0], nullptr, nullptr) == ncclInvalidUsage);
+  CHECK(says("ncclDevCommCreate"));
+  leave(comms);
+}
+
 TEST_CASE("configurations of older clients are read, what is none is refused") {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  CHECK(chevron::nccl::check_config(&config) == ncclSuccess);
+  CHECK(chevron::nccl::KeptConfig::of(&config).has_value());
   config.size = 48;  // as of 2.18
-  CHECK(chevron::nccl::check_config(&config) == ncclSuccess);
+  auto const kept = chevron::nccl::KeptConfig::of(&config);
+  REQUIRE(kept.has_value());
+  CHECK((kept->get() != &config && kept->get()->size == 48));
+  CHECK(chevron::nccl::KeptConfig::of(nullptr)->get() == nullptr);
   config.size = 4;
-  CHECK(chevron::nccl::check_config(&config) == ncclInvalidArgument);
+  CHECK_FALSE(chevron::nccl::KeptConfig::of(&config).has_value());
   config = NCCL_CONFIG_INITIALIZER;
   config.magic = 0;
-  CHECK(chevron::nccl::check_config(&config) == ncclInvalidArgument);
+  CHECK_FALSE(chevron::nccl::KeptConfig::of(&config).has_value());
+  ncclUniqueId id{};
+  ncclComm_t comm = nullptr;
+  REQUIRE(ncclGroupStart() == ncclSuccess);
+  CHECK(ncclCommInitRankConfig(&comm, 2, id, 0, &config) == ncclInvalidArgument);
+  CHECK(ncclGroupEnd() == ncclInvalidArgument);  // tells it again
+  CHECK(says("NCCL_CONFIG_INITIALIZER"));
   int version = 0;
   CHECK((ncclGetVersion(&version) == ncclSuccess && version == NCCL_VERSION_CODE));
 }

@@ -95,6 +95,12 @@ class PretendedMember final : public nccl::Member {
   std::uint32_t windows_ = 0;
 };
 
+//! On how many hosts ranks say that they are.
+inline int& pretended_hosts() {
+  static int hosts = 1;
+  return hosts;
+}
+
 //! Groups of 2 and 3 ranks.
 class PretendedBackend final : public nccl::Backend {
  public:
@@ -120,8 +126,11 @@ class PretendedBackend final : public nccl::Backend {
     std::free(data);
     return {};
   }
-  [[nodiscard]] std::optional<std::vector<std::uint64_t>> all_gather(ncclComm_t, int, std::uint64_t) const override {
-    return std::nullopt;
+  [[nodiscard]] std::optional<std::vector<std::uint64_t>> all_gather(ncclComm_t, int ranks,
+                                                                    std::uint64_t mine) const override {
+    std::vector<std::uint64_t> hosts(static_cast<std::size_t>(ranks), mine);
+    if (pretended_hosts() > 1) hosts.back() = mine + 1;
+    return hosts;
   }
 
  private:

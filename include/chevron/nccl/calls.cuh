@@ -8,6 +8,7 @@
 #include <chevron/nccl/communicator.cuh>
 #include <chevron/nccl/errors.cuh>
 #include <chevron/nccl/group.cuh>
+#include <chevron/nccl/names.cuh>
 #include <chevron/nccl/real_library.cuh>
 
 #include <nccl.h>

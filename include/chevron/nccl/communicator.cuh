@@ -8,12 +8,12 @@
 
 #include <chevron/host/bootstrap/processes.hpp>
 #include <chevron/nccl/backend.cuh>
-#include <chevron/nccl/errors.cuh>
 
 #include <nccl.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +26,13 @@ struct PreMulSum {
   Factor factor{};
   ncclDataType_t type{};
   std::optional<ncclRedOp_t> real{};  //!< the real library's twin
+};
+
+//! @brief What a handle of a window stands for.
+struct RegisteredWindow {
+  std::optional<std::uint32_t> number{};  //!< none where registering it would have needed the other ranks
+  bool is_also_real = false;              //!< the handle is the real library's, for kernels that read it
+  std::unique_ptr<std::byte> handle{};    //!< what it points to where it is not
 };
 
 }  // namespace chevron::nccl
@@ -44,54 +51,13 @@ struct ncclComm {
   ncclComm_t real = nullptr;                      //!< the same ranks in the real library, where it could make them
   std::string why_no_real{};
   std::vector<std::optional<chevron::nccl::PreMulSum>> operations{};
-};
-
-//! @brief A window of chevron under the name of NCCL's.
-struct ncclWindow_vidmem {
-  std::optional<std::uint32_t> number{};  //!< none where registering it would have needed the other ranks
-  void* real_handle = nullptr;
+  std::multimap<void*, chevron::nccl::RegisteredWindow> windows{};  //!< by handle; the real library gives a buffer's twice
 };
 
 namespace chevron::nccl {
 
 [[nodiscard]] inline bool is_ours(ncclComm_t comm) {
   return comm != nullptr && *reinterpret_cast<std::uint64_t const*>(comm) == ncclComm::mark;
-}
-
-//! @brief The bytes of an element; 0 for what is none.
-[[nodiscard]] constexpr std::size_t size_of(ncclDataType_t type) {
-  switch (type) {
-    case ncclInt8:
-    case ncclUint8:
-    case ncclFloat8e4m3:
-    case ncclFloat8e5m2:
-      return 1;
-    case ncclFloat16:
-    case ncclBfloat16:
-      return 2;
-    case ncclInt32:
-    case ncclUint32:
-    case ncclFloat32:
-      return 4;
-    case ncclInt64:
-    case ncclUint64:
-    case ncclFloat64:
-      return 8;
-    default:
-      return 0;
-  }
-}
-
-//! @brief A type's name, for people.
-[[nodiscard]] constexpr char const* name_of(ncclDataType_t type) {
-  constexpr char const* names[] = {"int8",    "uint8",   "int32",   "uint32",   "int64",       "uint64",
-                                   "float16", "float32", "float64", "bfloat16", "float8_e4m3", "float8_e5m2"};
-  return size_of(type) == 0 ? "unknown" : names[type];
-}
-
-[[nodiscard]] inline char const* name_of(ncclRedOp_t operation) {
-  constexpr char const* names[] = {"sum", "prod", "max", "min", "avg"};
-  return operation < ncclNumOps ? names[operation] : "premulsum";
 }
 
 }  // namespace chevron::nccl

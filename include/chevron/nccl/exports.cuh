@@ -3,15 +3,18 @@
 #define CHEVRON_NCCL_EXPORTS_CUH
 
 //! @file
-//! The functions of nccl.h, defined: to be included by the one file that becomes libchevron-nccl.so, which also defines
+//! The functions of nccl.h, and those of nccl_device.h for the host, defined: to be included by the one file that becomes libchevron-nccl.so, which also defines
 //! `chevron::nccl::backend()`. A communicator of the real library goes through to it, and so does what chevron has not.
 
 #include <chevron/nccl/calls.cuh>
 #include <chevron/nccl/communicator.cuh>
+#include <chevron/nccl/config.cuh>
+#include <chevron/nccl/device_functions.cuh>
 #include <chevron/nccl/errors.cuh>
 #include <chevron/nccl/group.cuh>
 #include <chevron/nccl/lifetime.cuh>
 #include <chevron/nccl/real_library.cuh>
+#include <chevron/nccl/windows.cuh>
 
 #include <nccl.h>
 
@@ -108,10 +111,13 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int ranks, int const* devices) {
 }
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* to, ncclConfig_t* config) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommSplit, comm, c, color, key, to, config);
-  if (to == nullptr) return chevron::nccl::fail(ncclInvalidArgument, "chevron: ncclCommSplit: a null pointer");
-  if (ncclResult_t const good = chevron::nccl::check_config(config); good != ncclSuccess) return good;
-  return chevron::nccl::Group::of_this_thread().join(
-      [=] { return chevron::nccl::split(*comm, color, key, to, config); });
+  auto& group = chevron::nccl::Group::of_this_thread();
+  if (to == nullptr) {
+    return group.refuse(chevron::nccl::fail(ncclInvalidArgument, "chevron: ncclCommSplit: a null pointer"));
+  }
+  auto const kept = chevron::nccl::KeptConfig::of(config);
+  if (!kept) return group.refuse(chevron::nccl::fail(kept.error()));
+  return group.join([=, config = *kept] { return chevron::nccl::split(*comm, color, key, to, config); });
 }
 ncclResult_t ncclCommShrink(ncclComm_t comm, int* excluded, int excluded_count, ncclComm_t* to, ncclConfig_t* config,
                             int flags) {
@@ -165,30 +171,34 @@ ncclResult_t ncclCommUserRank(ncclComm_t const comm, int* rank) {
 
 ncclResult_t ncclCommRegister(ncclComm_t const comm, void* data, std::size_t size, void** handle) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommRegister, comm, c, data, size, handle);
-  ncclWindow_t window = nullptr;
-  ncclResult_t const made =
-      handle == nullptr ? ncclInvalidArgument : chevron::nccl::make_window(*comm, data, size, false, &window);
-  if (made != ncclSuccess) return made;
-  if (comm->real != nullptr) (void)CHEVRON_ON_REAL(ncclCommRegister, comm, c, data, size, &window->real_handle);
-  *handle = window;
-  return ncclSuccess;
+  return chevron::nccl::make_window(*comm, data, size, false, handle, [&](ncclComm_t twin, void** its) {
+    return CHEVRON_ON_REAL(ncclCommRegister, twin, c, data, size, its);
+  });
 }
 ncclResult_t ncclCommDeregister(ncclComm_t const comm, void* handle) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommDeregister, comm, c, handle);
-  auto* const window = static_cast<ncclWindow_t>(handle);
-  if (window != nullptr && window->real_handle != nullptr) {
-    (void)CHEVRON_ON_REAL(ncclCommDeregister, comm, c, window->real_handle);
-  }
-  return chevron::nccl::end_window(*comm, window);
+  return chevron::nccl::end_window(*comm, handle, [](ncclComm_t twin, void* its) {
+    return CHEVRON_ON_REAL(ncclCommDeregister, twin, c, its);
+  });
 }
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void* data, std::size_t size, ncclWindow_t* window, int flags) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommWindowRegister, comm, c, data, size, window, flags);
-  return chevron::nccl::Group::of_this_thread().join(
-      [=] { return chevron::nccl::make_window(*comm, data, size, true, window); });
+  return chevron::nccl::Group::of_this_thread().join([=] {
+    void* handle = nullptr;
+    ncclResult_t const made = chevron::nccl::make_window(
+        *comm, data, size, true, window == nullptr ? nullptr : &handle, [&](ncclComm_t twin, void** its) {
+          return CHEVRON_ON_REAL(ncclCommWindowRegister, twin, c, data, size, reinterpret_cast<ncclWindow_t*>(its),
+                                 flags);
+        });
+    if (made == ncclSuccess) *window = static_cast<ncclWindow_t>(handle);
+    return made;
+  });
 }
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommWindowDeregister, comm, c, window);
-  return chevron::nccl::end_window(*comm, window);
+  return chevron::nccl::end_window(*comm, window, [](ncclComm_t twin, void* its) {
+    return CHEVRON_ON_REAL(ncclCommWindowDeregister, twin, c, static_cast<ncclWindow_t>(its));
+  });
 }
 
 // ---- groups

@@ -52,17 +52,6 @@ namespace chevron::nccl {
   return hash_of(std::string_view(boot));
 }
 
-//! @brief Checks what a program gives as configuration: of any version from 2.14 on, whose first fields are the same.
-[[nodiscard]] inline ncclResult_t check_config(ncclConfig_t const* config) {
-  if (config == nullptr) return ncclSuccess;
-  constexpr std::size_t least = offsetof(ncclConfig_t, blocking) + sizeof(int);
-  constexpr unsigned int magic = 0xcafebeef;
-  if (config->magic != magic || config->size < least) {
-    return fail(ncclInvalidArgument, "chevron: the ncclConfig_t was not begun with NCCL_CONFIG_INITIALIZER");
-  }
-  return ncclSuccess;
-}
-
 //! @brief A rank on its way into a communicator.
 struct Joiner {
   SharedMemoryKey key{};

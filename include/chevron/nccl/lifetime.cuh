@@ -8,6 +8,7 @@
 #include <chevron/host/bootstrap/key.hpp>
 #include <chevron/nccl/calls.cuh>
 #include <chevron/nccl/communicator.cuh>
+#include <chevron/nccl/config.cuh>
 #include <chevron/nccl/errors.cuh>
 #include <chevron/nccl/group.cuh>
 #include <chevron/nccl/joining.cuh>
@@ -43,23 +44,26 @@ namespace chevron::nccl {
 //! @brief ncclCommInitRank and ncclCommInitRankConfig.
 [[nodiscard]] inline ncclResult_t join_by_id(ncclComm_t* to, int ranks, ncclUniqueId const& id, int rank,
                                              ncclConfig_t* config) {
+  Group& group = Group::of_this_thread();
   if (to == nullptr || ranks < 1 || rank < 0 || rank >= ranks) {
-    return fail(ncclInvalidArgument, "chevron: joining: rank " + std::to_string(rank) + " of " + std::to_string(ranks));
+    return group.refuse(fail(ncclInvalidArgument, "chevron: joining: rank " + std::to_string(rank) + " of " +
+                                                      std::to_string(ranks) + ", or a null pointer"));
   }
   *to = nullptr;
-  if (ncclResult_t const good = check_config(config); good != ncclSuccess) return good;
+  auto const kept = KeptConfig::of(config);
+  if (!kept) return group.refuse(fail(kept.error()));
   auto const device = backend().device();
-  if (!device) return fail(device.error());
-  auto const join_real = [=](ncclComm_t* real) {
-    if (config != nullptr) {
+  if (!device) return group.refuse(fail(device.error()));
+  auto const join_real = [=, kept = *kept](ncclComm_t* real) {
+    if (kept.get() != nullptr) {
       auto* const function = RealLibrary::get().find<decltype(ncclCommInitRankConfig)>("ncclCommInitRankConfig");
-      return function == nullptr ? ncclInternalError : function(real, ranks, id, rank, config);
+      return function == nullptr ? ncclInternalError : function(real, ranks, id, rank, kept.get());
     }
     auto* const function = RealLibrary::get().find<decltype(ncclCommInitRank)>("ncclCommInitRank");
     return function == nullptr ? ncclInternalError : function(real, ranks, id, rank);
   };
   Joiner joiner{.key = key_of(id), .rank = rank, .ranks = ranks, .device = *device, .join_real = join_real};
-  return Group::of_this_thread().join([joiner = std::move(joiner), to] { return join(joiner, to); });
+  return group.join([joiner = std::move(joiner), to] { return join(joiner, to); });
 }
 
 //! @brief ncclCommInitAll: all ranks at once, of one thread.
@@ -73,15 +77,19 @@ namespace chevron::nccl {
   group.start();
   for (int rank = 0; rank < ranks; ++rank) {
     ncclResult_t result = code_of(backend().set_device(devices == nullptr ? rank : devices[rank]));
-    if (result == ncclSuccess) result = join_by_id(to + rank, ranks, id, rank, nullptr);
-    if (result != ncclSuccess) (void)group.refuse(result);
+    if (result == ncclSuccess) {
+      (void)join_by_id(to + rank, ranks, id, rank, nullptr);
+    } else {
+      (void)group.refuse(result);
+    }
   }
   (void)backend().set_device(*before);
   return group.end();
 }
 
 //! @brief ncclCommSplit: those with the same color become a communicator, in the order of their keys.
-[[nodiscard]] inline ncclResult_t split(ncclComm& comm, int color, int key, ncclComm_t* to, ncclConfig_t* config) {
+[[nodiscard]] inline ncclResult_t split(ncclComm& comm, int color, int key, ncclComm_t* to,
+                                        KeptConfig const& config) {
   struct Wish {
     int color;
     int key;
@@ -97,10 +105,10 @@ namespace chevron::nccl {
   }
   std::stable_sort(members.begin(), members.end(),
                    [&](int a, int b) { return all->messages[a].key < all->messages[b].key; });
-  auto const split_real = [&comm, color, key, config](ncclComm_t* real) {
+  auto const split_real = [&](ncclComm_t* real) {
     auto* const function = RealLibrary::get().find<decltype(ncclCommSplit)>("ncclCommSplit");
     return function == nullptr || comm.real == nullptr ? ncclInvalidUsage
-                                                       : function(comm.real, color, key, real, config);
+                                                       : function(comm.real, color, key, real, config.get());
   };
   if (color == NCCL_SPLIT_NOCOLOR) {
     ncclComm_t none = nullptr;
@@ -138,31 +146,6 @@ namespace chevron::nccl {
     if (!done && result == ncclSuccess) result = fail(done.error());
   }
   return result;
-}
-
-//! @brief ncclCommWindowRegister and ncclCommRegister, on a communicator of chevron.
-//! @param together  whether all ranks make this call, so that a window can be made that needs them all
-[[nodiscard]] inline ncclResult_t make_window(ncclComm& comm, void* data, std::size_t size_bytes, bool together,
-                                              ncclWindow_vidmem** to) {
-  if (data == nullptr || size_bytes == 0 || to == nullptr) {
-    return fail(ncclInvalidArgument, "chevron: registering a window: a null pointer, or no bytes");
-  }
-  auto window = std::make_unique<ncclWindow_vidmem>();
-  if (together || comm.member->registers_alone()) {
-    auto const number = comm.member->register_window(data, size_bytes);
-    if (!number) return fail(number.error());
-    window->number = *number;
-  }
-  *to = window.release();
-  return ncclSuccess;
-}
-
-//! @brief Their ends.
-[[nodiscard]] inline ncclResult_t end_window(ncclComm& comm, ncclWindow_vidmem* window) {
-  if (window == nullptr) return ncclSuccess;
-  std::unique_ptr<ncclWindow_vidmem> const owned(window);
-  if (owned->number) comm.member->release(*owned->number);
-  return ncclSuccess;
 }
 
 }  // namespace chevron::nccl
