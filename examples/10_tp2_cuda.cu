@@ -33,8 +33,7 @@ int main() {
   }
   // A call puts a kernel into its stream and returns, so one thread can call for all ranks.
   for (int r = 0; r < 2; ++r) {
-    float* const data = windows[r].data();
-    auto called = chevron::all_reduce<Algorithm>((*ranks)[r], data, data, values.size(), streams[r]);
+    auto called = chevron::all_reduce<Algorithm>((*ranks)[r], windows[r].span(), streams[r]);
     if (!called) return failed(called.error());
   }
   bool good = true;

@@ -23,6 +23,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -227,6 +228,31 @@ requires is_selector<Selector> Result<void> all_reduce(Communicator<Transport> c
         communicator, Call<T, E>{.in = in, .out = out, .count = Size::value, .epilogue = epilogue}, stream,
         operation);
   }
+}
+
+//! @brief The same on spans, which must be of one size on a rank.
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, DeviceTransport Transport, class T,
+          class Op = detail::operation_of_t<Choice>, class E = Identity>
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T const> in,
+                                      std::span<T> out, cudaStream_t stream, Op operation = {},
+                                      E const& epilogue = {}, CudaGeometry const& geometry = {}) {
+  if (in.size() != out.size()) {
+    auto& endpoint = communicator.endpoint();
+    auto const me = static_cast<std::uint8_t>(endpoint.rank());
+    return endpoint.fail({.code = Errc::bad_argument, .rank = me, .reporter = me})
+        .error("all_reduce on spans of different sizes");
+  }
+  return all_reduce<Choice>(communicator, in.data(), out.data(), in.size(), stream, operation, epilogue, geometry);
+}
+
+//! @brief The same in place.
+template <class Choice, detail::RunTimeCount Size = detail::AnyCount, DeviceTransport Transport, class T,
+          class Op = detail::operation_of_t<Choice>, class E = Identity>
+[[nodiscard]] Result<void> all_reduce(Communicator<Transport> const& communicator, std::span<T> in_and_out,
+                                      cudaStream_t stream, Op operation = {}, E const& epilogue = {},
+                                      CudaGeometry const& geometry = {}) {
+  return all_reduce<Choice>(communicator, in_and_out.data(), in_and_out.data(), in_and_out.size(), stream, operation,
+                            epilogue, geometry);
 }
 
 }  // namespace chevron
