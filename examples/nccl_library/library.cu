@@ -9,6 +9,7 @@
 #include <chevron/nccl/exports.cuh>
 
 #include <chevron/select/tables/hopper.hpp>
+#include <chevron/select/tables/one_gpu.hpp>
 
 #include <array>
 #include <cstddef>
@@ -22,10 +23,18 @@ namespace {
 
 using Ranks = chevron::RankCounts<NCCL_LIBRARY_RANKS>;
 
-using Usual =
-    chevron::Selector<chevron::tables::Hopper, Ranks, chevron::Elements<chevron::half, chevron::bfloat16, float>>;
+// Ranks on several devices, or on one alone, where a narrower scope is enough.
+#if defined(NCCL_LIBRARY_ONE_DEVICE)
+using Table = chevron::tables::OneGpu;
+constexpr auto scope = cuda::thread_scope_device;
+#else
+using Table = chevron::tables::Hopper;
+constexpr auto scope = cuda::thread_scope_system;
+#endif
+
+using Usual = chevron::Selector<Table, Ranks, chevron::Elements<chevron::half, chevron::bfloat16, float>>;
 #if defined(NCCL_LIBRARY_USUAL_ONLY)
-using Library = chevron::nccl::CudaBackend<Ranks, Usual>;
+using Library = chevron::nccl::CudaBackend<Ranks, scope, Usual>;
 #else
 //! The usual calls have the tuned table; the many others one of three algorithms, which are half of the kernels.
 struct FewAlgorithms {
@@ -43,7 +52,7 @@ using All = chevron::Selector<
     chevron::Elements<chevron::half, chevron::bfloat16, float, double, chevron::float8_e4m3, chevron::float8_e5m2,
                       std::int8_t, std::uint8_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>,
     chevron::Operations<chevron::Sum, chevron::Prod, chevron::Min, chevron::Max, chevron::Avg>>;
-using Library = chevron::nccl::CudaBackend<Ranks, Usual, All>;
+using Library = chevron::nccl::CudaBackend<Ranks, scope, Usual, All>;
 #endif
 
 }  // namespace

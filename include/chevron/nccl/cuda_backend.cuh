@@ -16,6 +16,7 @@
 #include <chevron/nccl/real_library.cuh>
 #include <chevron/nccl/rendezvous.hpp>
 #include <chevron/select/selector.hpp>
+#include <chevron/transport/cuda_access.cuh>
 #include <chevron/transport/cuda_ipc.cuh>
 #include <chevron/transport/cuda_peer.cuh>
 
@@ -36,12 +37,13 @@ namespace chevron::nccl {
 
 //! @brief Groups of devices for rank counts and selectors that are named when the library is compiled.
 //! @tparam Counts     RankCounts<...>, at least two each
+//! @tparam Scope      thread_scope_system; or thread_scope_device for ranks that are all on one device, and no others
 //! @tparam Selectors  the first one that has a call's element and operation chooses; all have these rank counts
-template <class Counts, class... Selectors>
+template <class Counts, cuda::thread_scope Scope, class... Selectors>
 class CudaBackend;
 
-template <int... Counts, class... Selectors>
-class CudaBackend<RankCounts<Counts...>, Selectors...> final : public Backend {
+template <int... Counts, cuda::thread_scope Scope, class... Selectors>
+class CudaBackend<RankCounts<Counts...>, Scope, Selectors...> final : public Backend {
  public:
   [[nodiscard]] std::vector<int> rank_counts() const override { return {1, Counts...}; }
 
@@ -100,11 +102,11 @@ class CudaBackend<RankCounts<Counts...>, Selectors...> final : public Backend {
   }
 
   template <int NRanks>
-  using Meeting = Rendezvous<int, std::unique_ptr<Communicator<CudaPeer<NRanks>>>>;
+  using Meeting = Rendezvous<int, std::unique_ptr<Communicator<CudaPeer<NRanks, Scope>>>>;
 
   template <int NRanks>
   [[nodiscard]] Result<std::unique_ptr<Member>> join_here(Seat const& seat) {
-    using Transport = CudaPeer<NRanks>;
+    using Transport = CudaPeer<NRanks, Scope>;
     static Meeting<NRanks> meeting;
     auto met = meeting.meet(seat.key.text(), seat.rank, NRanks, seat.device, seat.deadline,
                             [&](std::vector<int> const& given) {
@@ -126,7 +128,7 @@ class CudaBackend<RankCounts<Counts...>, Selectors...> final : public Backend {
 
   template <int NRanks>
   [[nodiscard]] Result<std::unique_ptr<Member>> join_as_process(Seat const& seat) {
-    using Transport = CudaIpc<NRanks>;
+    using Transport = CudaIpc<NRanks, Scope>;
     auto joined =
         Transport(seat.key).template join<Selectors...>(seat.rank, seat.device, options_for(seat));
     if (!joined) return joined.error();

@@ -138,7 +138,7 @@ class HostLane : public HostWait<Access> {
     PerRank<Pack<T, Size>, NRanks> all;
     for (int rank = 0; rank < NRanks; ++rank) {
       Access::reading(from[rank] + at.index, sizeof(all[rank]));
-      all[rank] = load_pack(from[rank], at);
+      load_pack_into(all[rank], from[rank], at);
     }
     return all;
   }
@@ -250,7 +250,7 @@ class HostLane : public HostWait<Access> {
       } else {
         T const* const from = reinterpret_cast<T const*>(packets_from(rank)[at.packet].payload) + at.offset;
         Access::reading(from, sizeof(own));
-        all[rank] = load_pack(from, At<Size>{0});
+        load_pack_into(all[rank], from, At<Size>{0});
       }
     }
     return all;
