@@ -38,9 +38,10 @@ static_assert(Two::choose<float>(2, 2048).algorithm ==
 // ---- every border of the host's table --------------------------------------------------------------------
 
 //! What the rows say, read one by one.
-constexpr Policy by_hand(std::size_t bytes, WindowState windows) {
+constexpr Policy by_hand(int ranks, ElementKind element, std::size_t bytes, WindowState windows) {
   for (Row const& row : Host::rows()) {
-    bool const fits = bytes >= row.bytes.from && bytes < row.bytes.to;
+    bool const fits = bytes >= row.bytes.from && bytes < row.bytes.to && row.elements.contains(element) &&
+                      ranks >= row.ranks.from && ranks <= row.ranks.to;
     if (fits && (windows == WindowState::all || !row.in_windows_only)) return row.policy;
   }
   return {one_shot_push, Stores::non_temporal};  // no row says that
@@ -55,7 +56,10 @@ consteval bool chooses_by_hand_at_every_border() {
         for (std::size_t const bytes : {border - 1, border, border + 1}) {
           if (bytes >= ByteRange::unlimited - 1) continue;  // also below zero
           for (int const ranks : {2, 3, 16}) {
-            if (Chosen::template choose<T>(ranks, bytes, windows) != by_hand(bytes, windows)) return false;
+            if (Chosen::template choose<T>(ranks, bytes, windows) !=
+                by_hand(ranks, ElementTraits<T>::kind, bytes, windows)) {
+              return false;
+            }
           }
         }
       }
@@ -66,6 +70,7 @@ consteval bool chooses_by_hand_at_every_border() {
 static_assert(chooses_by_hand_at_every_border<float>());
 static_assert(chooses_by_hand_at_every_border<double>());
 static_assert(chooses_by_hand_at_every_border<bfloat16>());
+static_assert(chooses_by_hand_at_every_border<half>());
 static_assert(chooses_by_hand_at_every_border<std::int8_t>());
 
 // What the table is for, whatever its numbers: packets first, then no copies, and nothing that needs windows
