@@ -113,6 +113,28 @@ TEST_CASE("what chevron has not is refused with the function's name and why, whe
   CHECK(comm == nullptr);
 }
 
+TEST_CASE("null pointers are refused") {
+  auto const comms = joined(2);
+  float data = 0;
+  CHECK(ncclAllReduce(&data, &data, 1, ncclFloat, ncclSum, nullptr, nullptr) == ncclInvalidArgument);
+  CHECK(says("ncclAllReduce: the ncclComm_t is null"));
+  CHECK(ncclBroadcast(&data, &data, 1, ncclFloat, 0, nullptr, nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommCount(nullptr, nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommCount(comms[0], nullptr) == ncclInvalidArgument);
+  CHECK(says("ncclCommCount: a null pointer"));
+  CHECK(ncclCommUserRank(comms[0], nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommCuDevice(comms[0], nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommGetAsyncError(comms[0], nullptr) == ncclInvalidArgument);
+  CHECK(ncclGetUniqueId(nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommInitAll(nullptr, 2, nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommSplit(comms[0], 0, 0, nullptr, nullptr) == ncclInvalidArgument);
+  CHECK(ncclCommDestroy(nullptr) == ncclSuccess);  // as in NCCL
+  void* handle = nullptr;
+  CHECK(ncclCommRegister(comms[0], nullptr, 4, &handle) == ncclInvalidArgument);
+  CHECK(ncclCommRegister(comms[0], &data, 4, nullptr) == ncclInvalidArgument);
+  leave(comms);
+}
+
 TEST_CASE("an aborted communicator reports it on every rank") {
   auto const comms = joined(2);
   ncclResult_t state = ncclInternalError;

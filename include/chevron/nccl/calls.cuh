@@ -21,30 +21,55 @@
 
 namespace chevron::nccl {
 
-//! @brief Lets the real library do a call on a communicator, its own or the twin of one of chevron's.
+namespace detail {
+
+//! @brief Calls a function of the real library; refuses where there is none.
+//! @param is_of_group  whether a group that is open is to be open there as well
+template <class Function, class Call>
+[[nodiscard]] ncclResult_t call_real(char const* name, bool is_of_group, Call&& call) {
+  RealLibrary const& real = RealLibrary::get();
+  Group& group = Group::of_this_thread();
+  auto* const function = real.find<Function>(name);
+  if (function == nullptr) {
+    return group.refuse(fail(ncclInvalidUsage,
+                             std::string("chevron: ") + name + " is not chevron's, and there is no NCCL for it: " +
+                                 (real.is_here() ? real.file() + " has no such function" : real.reason())));
+  }
+  if (is_of_group && !InsideReal::now()) {
+    log_call(name, "", "NCCL");
+    if (ncclResult_t const opened = group.open_real(); opened != ncclSuccess) return opened;
+  }
+  InsideReal const inside;
+  return std::forward<Call>(call)(function);
+}
+
+}  // namespace detail
+
+//! @brief Lets the real library do a call that has no communicator.
 //! @tparam Function  the function's type
-//! @param comm  null for functions without one
+//! @param call  given the real function
+template <class Function, class Call>
+[[nodiscard]] ncclResult_t on_real_alone(char const* name, Call&& call) {
+  return detail::call_real<Function>(name, false, std::forward<Call>(call));
+}
+
+//! @brief Lets the real library do a call on a communicator, its own or the twin of one of chevron's.
 //! @param call  given the real function and the communicator there
 template <class Function, class Call>
 [[nodiscard]] ncclResult_t on_real(char const* name, ncclComm_t comm, Call&& call) {
-  RealLibrary const& real = RealLibrary::get();
-  auto const refuse = [&](std::string const& why) {
-    return Group::of_this_thread().refuse(fail(
-        ncclInvalidUsage, std::string("chevron: ") + name + " is not chevron's, and there is no NCCL for it: " + why));
-  };
-  if (!real.is_here()) return refuse(real.reason());
-  auto* const function = real.find<Function>(name);
-  if (function == nullptr) return refuse(real.file() + " has no such function");
+  Group& group = Group::of_this_thread();
+  if (comm == nullptr) {
+    return group.refuse(fail(ncclInvalidArgument, std::string("chevron: ") + name + ": the ncclComm_t is null"));
+  }
   if (is_ours(comm)) {
-    if (comm->real == nullptr) return refuse(comm->why_no_real);
+    if (comm->real == nullptr) {
+      return group.refuse(fail(ncclInvalidUsage, std::string("chevron: ") + name +
+                                                     " is not chevron's, and there is no NCCL for it: " +
+                                                     comm->why_no_real));
+    }
     comm = comm->real;
   }
-  if (!InsideReal::now()) {
-    log_call(name, "", "NCCL");
-    if (ncclResult_t const opened = Group::of_this_thread().open_real(); opened != ncclSuccess) return opened;
-  }
-  InsideReal const inside;
-  return std::forward<Call>(call)(function, comm);
+  return detail::call_real<Function>(name, true, [&](auto* function) { return call(function, comm); });
 }
 
 //! @brief The made operation that a number stands for; null for NCCL's own and for others.
@@ -81,7 +106,7 @@ template <class Function, class Call>
       return function(in, out, count, type, real_operation(comm, operation), real, stream);
     });
   };
-  if (!is_ours(comm)) return comm == nullptr ? fail(ncclInvalidArgument, "chevron: the ncclComm_t is null") : by_real();
+  if (!is_ours(comm)) return by_real();
   Group& group = Group::of_this_thread();
   auto const refuse = [&](std::string const& why) {
     return group.refuse(fail(ncclInvalidArgument, "chevron: ncclAllReduce: " + why));

@@ -86,14 +86,12 @@ ncclResult_t ncclGinBarrierCreateRequirement(ncclComm_t comm, chevron::nccl::Tea
       [&](auto* real, ncclComm_t c) { return real(c, team, barriers, handle, requirement); });
 }
 ncclResult_t ncclLsaBarrierCreateRequirement(chevron::nccl::Team team, int barriers, void* handle, void* requirement) {
-  return chevron::nccl::on_real<ncclResult_t(chevron::nccl::Team, int, void*, void*)>(
-      "ncclLsaBarrierCreateRequirement", nullptr,
-      [&](auto* real, ncclComm_t) { return real(team, barriers, handle, requirement); });
+  return chevron::nccl::on_real_alone<ncclResult_t(chevron::nccl::Team, int, void*, void*)>(
+      "ncclLsaBarrierCreateRequirement", [&](auto* real) { return real(team, barriers, handle, requirement); });
 }
 ncclResult_t ncclLLA2ACreateRequirement(int blocks, int slots, void* handle, void* requirement) {
-  return chevron::nccl::on_real<ncclResult_t(int, int, void*, void*)>(
-      "ncclLLA2ACreateRequirement", nullptr,
-      [&](auto* real, ncclComm_t) { return real(blocks, slots, handle, requirement); });
+  return chevron::nccl::on_real_alone<ncclResult_t(int, int, void*, void*)>(
+      "ncclLLA2ACreateRequirement", [&](auto* real) { return real(blocks, slots, handle, requirement); });
 }
 //! No slots where no NCCL is: nothing could use them.
 int ncclLLA2ACalcSlots(int elements, int element_size) {

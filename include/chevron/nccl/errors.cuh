@@ -79,6 +79,14 @@ template <class Value>
   return result ? ncclSuccess : fail(result.error());
 }
 
+//! @brief Tells a value where the caller wants it.
+template <class Value>
+[[nodiscard]] ncclResult_t give(char const* function, Value* to, Value value) {
+  if (to == nullptr) return fail(ncclInvalidArgument, std::string("chevron: ") + function + ": a null pointer");
+  *to = value;
+  return ncclSuccess;
+}
+
 //! @brief What the environment asks for; read once.
 struct Settings {
   bool log = false;               //!< CHEVRON_NCCL_LOG=1: say of every call on standard error what does it

@@ -24,6 +24,9 @@
 #define CHEVRON_ON_REAL(function, comm, ...) \
   chevron::nccl::on_real<decltype(function)>( \
       #function, comm, [&](auto* real, [[maybe_unused]] ncclComm_t c) { return real(__VA_ARGS__); })
+// The same for one without a communicator.
+#define CHEVRON_ON_REAL_ALONE(function, ...) \
+  chevron::nccl::on_real_alone<decltype(function)>(#function, [&](auto* real) { return real(__VA_ARGS__); })
 // The second name that every function of NCCL has, for profilers.
 #define CHEVRON_ALSO_AS(other, function) \
   extern "C" [[gnu::visibility("default")]] decltype(function) other __attribute__((alias(#function)))
@@ -38,7 +41,7 @@ extern "C" {
 
 ncclResult_t ncclGetVersion(int* version) {
   if (version == nullptr) return chevron::nccl::fail(ncclInvalidArgument, "chevron: ncclGetVersion: a null pointer");
-  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL(ncclGetVersion, nullptr, version);
+  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL_ALONE(ncclGetVersion, version);
   *version = NCCL_VERSION_CODE;
   return ncclSuccess;
 }
@@ -76,13 +79,13 @@ void ncclResetDebugInit() {}
 
 ncclResult_t ncclMemAlloc(void** data, std::size_t size) {
   if (data == nullptr) return chevron::nccl::fail(ncclInvalidArgument, "chevron: ncclMemAlloc: a null pointer");
-  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL(ncclMemAlloc, nullptr, data, size);
+  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL_ALONE(ncclMemAlloc, data, size);
   auto const memory = chevron::nccl::backend().allocate(size);
   if (memory) *data = *memory;
   return chevron::nccl::code_of(memory);
 }
 ncclResult_t ncclMemFree(void* data) {
-  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL(ncclMemFree, nullptr, data);
+  if (chevron::nccl::RealLibrary::get().is_here()) return CHEVRON_ON_REAL_ALONE(ncclMemFree, data);
   return chevron::nccl::code_of(chevron::nccl::backend().free(data));
 }
 
@@ -90,12 +93,12 @@ ncclResult_t ncclMemFree(void* data) {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) { return chevron::nccl::make_id(id); }
 ncclResult_t ncclCommInitRank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL(ncclCommInitRank, nullptr, comm, ranks, id, rank);
+  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL_ALONE(ncclCommInitRank, comm, ranks, id, rank);
   return chevron::nccl::join_by_id(comm, ranks, id, rank, nullptr);
 }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
   if (chevron::nccl::InsideReal::now()) {
-    return CHEVRON_ON_REAL(ncclCommInitRankConfig, nullptr, comm, ranks, id, rank, config);
+    return CHEVRON_ON_REAL_ALONE(ncclCommInitRankConfig, comm, ranks, id, rank, config);
   }
   return chevron::nccl::join_by_id(comm, ranks, id, rank, config);
 }
@@ -153,18 +156,15 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
 }
 ncclResult_t ncclCommCount(ncclComm_t const comm, int* count) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommCount, comm, c, count);
-  *count = comm->ranks;
-  return ncclSuccess;
+  return chevron::nccl::give("ncclCommCount", count, comm->ranks);
 }
 ncclResult_t ncclCommCuDevice(ncclComm_t const comm, int* device) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommCuDevice, comm, c, device);
-  *device = comm->device;
-  return ncclSuccess;
+  return chevron::nccl::give("ncclCommCuDevice", device, comm->device);
 }
 ncclResult_t ncclCommUserRank(ncclComm_t const comm, int* rank) {
   if (!chevron::nccl::is_ours(comm)) return CHEVRON_ON_REAL(ncclCommUserRank, comm, c, rank);
-  *rank = comm->rank;
-  return ncclSuccess;
+  return chevron::nccl::give("ncclCommUserRank", rank, comm->rank);
 }
 
 // ---- windows
@@ -204,16 +204,16 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
 // ---- groups
 
 ncclResult_t ncclGroupStart() {
-  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL(ncclGroupStart, nullptr);
+  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL_ALONE(ncclGroupStart);
   chevron::nccl::Group::of_this_thread().start();
   return ncclSuccess;
 }
 ncclResult_t ncclGroupEnd() {
-  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL(ncclGroupEnd, nullptr);
+  if (chevron::nccl::InsideReal::now()) return CHEVRON_ON_REAL_ALONE(ncclGroupEnd);
   return chevron::nccl::Group::of_this_thread().end();
 }
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
-  return CHEVRON_ON_REAL(ncclGroupSimulateEnd, nullptr, info);
+  return CHEVRON_ON_REAL_ALONE(ncclGroupSimulateEnd, info);
 }
 
 // ---- reductions
@@ -327,6 +327,7 @@ CHEVRON_ALSO_AS(pncclGroupSimulateEnd, ncclGroupSimulateEnd);
 #pragma GCC diagnostic pop
 
 #undef CHEVRON_ON_REAL
+#undef CHEVRON_ON_REAL_ALONE
 #undef CHEVRON_ALSO_AS
 
 #endif

@@ -31,8 +31,7 @@ namespace chevron::nccl {
 [[nodiscard]] inline ncclResult_t make_id(ncclUniqueId* id) {
   if (id == nullptr) return fail(ncclInvalidArgument, "chevron: ncclGetUniqueId: a null pointer");
   if (RealLibrary::get().is_here()) {
-    return on_real<decltype(ncclGetUniqueId)>("ncclGetUniqueId", nullptr,
-                                              [&](auto* function, ncclComm_t) { return function(id); });
+    return on_real_alone<decltype(ncclGetUniqueId)>("ncclGetUniqueId", [&](auto* real) { return real(id); });
   }
   for (std::size_t at = 0; at < sizeof(id->internal); at += sizeof(SharedMemoryKey::Bytes)) {
     auto const key = SharedMemoryKey::random().bytes();
